@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/attempt"
@@ -52,6 +53,12 @@ func (l *lanes) scripted(ctx context.Context, exec agent.Executor, run string, t
 		at.HandOff = l.estimated(at.HandOff)
 	}
 	return l.isolation.run(ctx, run, task, at, true, func(ctx context.Context, dir string, task *engine.StartTask) driver.Outcome {
+		if l.trial == nil && task.Workspace == "" && task.Within == "" && scripted.ChangesFiles(exec) {
+			return driver.Outcome{Fault: &engine.Fault{
+				Kind: engine.FaultError, Permanent: true,
+				Message: "its reply changes files, which replies do not do in the project: give the step a workspace of its own",
+			}}
+		}
 		return driver.Execute(l.within(ctx, run, task), attempt.Scripted(exec, l.handed), driver.Scripted(task), dir, run, task, at)
 	})
 }

@@ -27,33 +27,40 @@ func (p *Project) workspaces(ctx context.Context) (*workspace.Store, error) {
 
 func (p *Project) workspaceDir() string { return filepath.Join(p.State(), "workspaces") }
 
-// capture records what the project is now, for a run of the bundle. The run gets it with [workspace.Store.Copy]
-// when it has an id.
+// capture records what the project is now, for a run of the bundle. Keep keeps it for a run, when that has an id, and
+// forgets it otherwise.
 func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspace.Base, keep func(run string) error, err error) {
 	keep = func(string) error { return nil }
 	if !b.Isolates() {
 		return base, keep, nil
 	}
 	store, err := p.workspaces(ctx)
+	if err == nil {
+		if err := canLand(store, b); err != nil {
+			return base, keep, err
+		}
+		base, keep, err = p.captured(ctx, store)
+	}
 	if err != nil {
 		return base, keep, fmt.Errorf("steps of %s have workspaces of their own: %w", b.Root.Name, err)
 	}
-	provisional := workspace.Provisional()
-	if err := canLand(store, b); err != nil {
-		return base, keep, err
-	}
-	if base, err = store.Capture(ctx, provisional, p.Config().Workspace.Include); err != nil {
-		err = errors.Join(err, store.Release(context.WithoutCancel(ctx), provisional))
-		return base, keep, fmt.Errorf("steps of %s have workspaces of their own: %w", b.Root.Name, err)
+	return base, keep, nil
+}
+
+func (p *Project) captured(ctx context.Context, store *workspace.Store) (base workspace.Base, keep func(run string) error, err error) {
+	name := workspace.Provisional()
+	forget := func() error { return store.Release(context.WithoutCancel(ctx), name) }
+	if base, err = store.Capture(ctx, name, p.Config().Workspace.Include); err != nil {
+		return base, func(string) error { return nil }, errors.Join(err, forget())
 	}
 	return base, func(run string) error {
 		ctx := context.WithoutCancel(ctx)
 		if run != "" {
-			if err := store.Copy(ctx, provisional, run); err != nil {
+			if err := store.Copy(ctx, name, run); err != nil {
 				return err
 			}
 		}
-		return store.Release(ctx, provisional)
+		return forget()
 	}, nil
 }
 
@@ -109,8 +116,8 @@ func (p *Project) recapture(ctx context.Context, run string, b *workflow.Bundle)
 	if err != nil {
 		return "", err
 	}
-	if base, err := store.Base(ctx, run); err == nil {
-		return base, nil
+	if base, err := store.Base(ctx, run); base != "" || err != nil {
+		return base, err
 	}
 	base, err := store.Capture(ctx, run, p.Config().Workspace.Include)
 	return base.Commit, err
@@ -172,14 +179,20 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 		return unprepared(err)
 	}
 	if task.Within != "" {
-		return make(ctx, store.Dir(run, task.Within), task)
+		dir, err := store.Dir(run, task.Within)
+		if err != nil {
+			return unprepared(err)
+		}
+		return make(ctx, dir, task)
 	}
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(err)
 	}
-	c := &attemptAt{of: i, store: store, run: run, task: task, log: at.Log, make: make}
+	c := &attemptAt{of: i, store: store, run: run, task: task, log: at.Log, scripted: scripted, make: make}
 	switch {
-	case task.Agent == workflow.LandAgent && !scripted: // a reply lands nothing
+	case task.Agent == workflow.LandAgent && scripted: // lands nothing
+		return c.landScripted(ctx)
+	case task.Agent == workflow.LandAgent:
 		return c.land(ctx)
 	case task.Place.Branches == workflow.PickBranch:
 		return c.pick(ctx)
@@ -196,7 +209,9 @@ type attemptAt struct {
 	run   string
 	task  *engine.StartTask
 	log   agent.Log
-	make  attemptIn
+	// scripted means that a reply makes the attempt, also in place of a person.
+	scripted bool
+	make     attemptIn
 }
 
 // work makes the attempt from a commit.
@@ -213,6 +228,9 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 	defer ports.Release()
 	ctx = process.WithPort(ctx, ports.First)
 	if err := c.prepare(ctx, w); err != nil {
+		return unprepared(err)
+	}
+	if err := w.Check(); err != nil { // what prepares the workspace runs the code of agents
 		return unprepared(err)
 	}
 	return collected(ctx, w, c.task, c.make(ctx, w.Dir, c.task))
@@ -300,19 +318,21 @@ func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTa
 }
 
 // provide makes sure that the store has a commit. A worker on another machine than the one that started the run
-// captures its own files: if they are the same, so is the commit.
+// captures its own files: if they are the same, so is the commit. The first one that a run needs on a machine is its base.
 func (i *isolation) provide(ctx context.Context, store *workspace.Store, run, commit string) error {
-	if found, err := store.Has(ctx, commit); err != nil || found {
+	if found, err := store.Has(ctx, commit); err != nil {
 		return err
+	} else if found {
+		return store.Keep(ctx, run, commit)
 	}
-	base, err := store.Capture(ctx, run, i.p.Config().Workspace.Include)
+	base, keep, err := i.p.captured(ctx, store)
 	if err != nil {
 		return err
 	}
 	if base.Commit != commit {
-		return fmt.Errorf("the workspace %.12s is not on this machine, and its files differ from those that the run began with", commit)
+		return errors.Join(fmt.Errorf("the workspace %.12s is not on this machine, and its files differ from those that the run began with", commit), keep(""))
 	}
-	return nil
+	return keep(run)
 }
 
 func unprepared(err error) driver.Outcome {

@@ -69,6 +69,18 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
 }
 
+// landScripted makes the attempt with a reply. It can reject the change, but lands nothing: only people approve.
+func (c *attemptAt) landScripted(ctx context.Context) driver.Outcome {
+	out := c.work(ctx, c.task.Workspace)
+	if out.Fault == nil && out.Output == rejectIt {
+		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: rejection(&engine.Answer{Value: rejectIt}), Permanent: true}
+	}
+	if out.Fault == nil {
+		out.Workspace = c.task.Workspace
+	}
+	return out
+}
+
 // rejection says that a person does not want a change, and why.
 func rejection(a *engine.Answer) string {
 	why := []string{"a person rejected the change"}
@@ -86,6 +98,9 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 	base, err := c.store.Base(ctx, c.run)
 	if err != nil {
 		return workspace.Landing{}, err
+	}
+	if base == "" {
+		return workspace.Landing{}, fmt.Errorf("what the project was when run %s began is not on this machine: land where its steps have worked", c.run)
 	}
 	l := workspace.Landing{
 		ID: c.run + "/" + c.task.Address, Run: c.run, How: howOf(c.task.Settings), Base: base, Commit: c.task.Workspace,

@@ -93,6 +93,8 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged) driver.Outc
 	}
 	conflict := strings.Join(list, ", ")
 	switch {
+	case c.byPerson() && c.scripted:
+		return c.resolveScripted(ctx, m, files, conflict)
 	case c.byPerson():
 		return c.askResolved(ctx, m, files, conflict)
 	case c.task.Agent == workflow.MergeAgent:
@@ -171,7 +173,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 	case !answered:
 		return driver.Outcome{Asks: &q}
 	case c.task.Answer.Value != resolved:
-		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+		return driver.Outcome{Fault: unresolved(conflict)}
 	}
 	out := collected(ctx, w, c.task, driver.Outcome{})
 	if out.Fault == nil {
@@ -187,6 +189,22 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 		return driver.Outcome{Asks: &q}
 	}
 	return out
+}
+
+// resolveScripted has a reply resolve conflicts in place of a person.
+func (c *attemptAt) resolveScripted(ctx context.Context, m workspace.Merged, files []string, conflict string) driver.Outcome {
+	out := c.work(ctx, m.Commit)
+	switch {
+	case out.Fault != nil:
+		return out
+	case out.Output == giveUp:
+		return driver.Outcome{Fault: unresolved(conflict)}
+	}
+	return c.checkMarkers(ctx, out, files)
+}
+
+func unresolved(conflict string) *engine.Fault {
+	return &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}
 }
 
 // resolution returns how a person has resolved a conflict in this merge before, "" if nobody has. What was resolved in an earlier
@@ -233,7 +251,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	switch {
 	case len(names) == 1:
 		out.Output = names[0]
-	case c.byPerson() || c.task.Agent == workflow.MergeAgent:
+	case !c.scripted && (c.byPerson() || c.task.Agent == workflow.MergeAgent):
 		q := engine.Asked{Text: cmp.Or(c.task.Prompt, "Which of these changes should be taken?"), Detail: diffs.String()}
 		for _, name := range names {
 			q.Options = append(q.Options, workflow.Option{Value: name})

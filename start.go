@@ -225,7 +225,11 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	}
 	spec.Base, notes = base.Commit, append(notes, base.Warnings...)
 	made, err := d.Start(ctx, spec)
-	if err := errors.Join(err, keep(made.Run)); err != nil {
+	kept := made.Run
+	if made.Existed { // it has its own base
+		kept = ""
+	}
+	if err := errors.Join(err, keep(kept)); err != nil {
 		return nil, err
 	}
 	r := p.handle(d, made.Run)

@@ -327,6 +327,50 @@ func TestTelemetryNeedsTrust(t *testing.T) {
 	}
 }
 
+// An attempt that asks, and is made again with the answer, is one span, which begins when it was first made.
+func TestSpanOfLanding(t *testing.T) {
+	for answer, want := range map[string]string{"land": "success", "no": "error", "": ""} {
+		c := tracetest.New(t)
+		traceTo(t, c.URL)
+		p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "echo two >> a.txt"}
+  - {id: ship, land: patch}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+		r := start(t, p, "w.yml", nil)
+		wait(t, r)
+		if len(c.Spans()) != 1 {
+			t.Errorf("while it waits, the spans are %s", spanOutline(c.Spans()))
+		}
+		if answer == "" {
+			if _, err := r.Cancel(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Resume(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, r)
+		} else {
+			reply(t, r, answer)
+		}
+		all := c.Await("end of the run", func(s []tracetest.Span) bool { return len(s) >= 3 })
+		tracetest.Unique(t, all)
+		for _, s := range all {
+			if s.Attributes["hocket.address"] != "ship" {
+				continue
+			}
+			status, _ := s.Attributes["hocket.step.status"].(string)
+			if want == "" {
+				want = "cancelled"
+			}
+			if status != want || !slices.Contains(s.Events, "hocket.asked") || slices.Contains(s.Events, "hocket.again") != (answer != "") {
+				t.Errorf("%q: status %q, events %v", answer, status, s.Events)
+			}
+		}
+	}
+}
+
 // After its process was killed, a run goes on in the same trace, and no span is sent twice.
 func TestKilledTrace(t *testing.T) {
 	if os.Getenv("HOCKET_TEST_DRIVE") != "" {

@@ -91,7 +91,9 @@ func (r *Run) made(ctx context.Context, m Made) (store *workspace.Store, from, t
 	case to == "":
 		return nil, "", "", &NoWorkspaceError{Run: r.id, Address: m.Address}
 	case from == "":
-		from, err = store.Base(ctx, r.id)
+		if from, err = store.Base(ctx, r.id); err == nil && from == "" {
+			err = fmt.Errorf("what the project was when run %s began is not on this machine", r.id)
+		}
 	}
 	return store, from, to, err
 }

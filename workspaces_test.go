@@ -439,3 +439,96 @@ func readFile(t *testing.T, dir, name string) string {
 	}
 	return string(data)
 }
+
+// A run that is started again with its key keeps the files that it began with.
+func TestSameKeyKeepsTheBase(t *testing.T) {
+	p, dir := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "echo two >> a.txt"}
+  - {id: ship, land: patch}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func() *hocket.Run {
+		r, err := p.Start(t.Context(), w, nil, hocket.WithKey("k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := start()
+	if res := wait(t, r); res.Status != engine.Waiting {
+		t.Fatal(res.Error)
+	}
+	writeFile(t, filepath.Join(dir, "other.txt"), "x\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "second")
+	if again := start(); again.ID() != r.ID() {
+		t.Fatalf("the key started %s, too", again.ID())
+	}
+	if res := reply(t, r, "land"); res.Status != engine.Success {
+		t.Errorf("the run ends with %s: %s", res.Status, res.Error)
+	}
+	if refs := git(t, dir, "for-each-ref", "--format=%(refname)", "refs/hocket"); refs != "refs/hocket/"+r.ID()+"/base" {
+		t.Errorf("the repository has %s", refs)
+	}
+}
+
+// Replies change files in workspaces, and stand in for people who pick, resolve and reject. They change nothing in the project.
+func TestRepliesMakeWorkspaces(t *testing.T) {
+	const flow = `
+name: w
+steps:
+  - {id: left, agent: editor, workspace: own, parallel_group: both}
+  - {id: right, agent: editor, workspace: own, parallel_group: both}
+  - {id: both, merge: {MERGE: human}}
+  - {id: look, agent: editor, workspace: own, prompt: "cat a.txt"}
+  - {id: ship, land: patch}
+`
+	const files = "left: {files: {a.txt: \"left\\n\"}}\nright: {files: {a.txt: \"right\\n\"}}\n"
+	tests := []struct {
+		merge, replies string
+		look, fails    string
+	}{
+		{"pick", "both: right\nship: land", "right", ""},
+		{"pick", "both: neither\nship: land", "", "the output names none of the branches left, right"},
+		{"on_conflict", "both: {output: resolved, files: {a.txt: both}}\nship: land", "both", ""},
+		{"on_conflict", "both: resolved\nship: land", "", "conflict markers are left in a.txt:1"},
+		{"on_conflict", "both: give up\nship: land", "", "conflict in a.txt (contents), which nobody resolved"},
+		{"pick", "both: left\nship: reject", "left", "a person rejected the change"},
+	}
+	for _, test := range tests {
+		t.Run(test.replies, func(t *testing.T) {
+			p, dir := repository(t, map[string]string{"a.txt": "one\n", "w.yml": strings.Replace(flow, "MERGE", test.merge, 1)}, hocket.Options{Agents: agents{"editor": editor()}})
+			replies, found := hocket.ReadReplies("replies.yml", []byte(files+test.replies))
+			if found.Errors() {
+				t.Fatal(found)
+			}
+			res := wait(t, start(t, p, "w.yml", nil, hocket.WithReplies(replies)))
+			if (test.fails == "") != (res.Status == engine.Success) || !strings.Contains(res.Error, test.fails) {
+				t.Errorf("%s: %s", res.Status, res.Error)
+			}
+			if test.look != "" && output(res, "look") != test.look {
+				t.Errorf("look says %q, not %q", output(res, "look"), test.look)
+			}
+			if got := git(t, dir, "status", "--porcelain"); got != "" {
+				t.Errorf("the project has changed: %s", got)
+			}
+		})
+	}
+}
+
+func TestRepliesChangeNothingInTheProject(t *testing.T) {
+	p, dir := repository(t, map[string]string{"a.txt": "one\n", "w.yml": "name: w\nsteps: [{id: write, agent: editor}]\n"}, hocket.Options{Agents: agents{"editor": editor()}})
+	replies, found := hocket.ReadReplies("replies.yml", []byte("write: {output: done, files: {a.txt: two}}\n"))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	res := wait(t, start(t, p, "w.yml", nil, hocket.WithReplies(replies)))
+	if res.Status != engine.Failed || !strings.Contains(res.Error, "give the step a workspace of its own") || readFile(t, dir, "a.txt") != "one\n" {
+		t.Errorf("%s: %s; a.txt is %q", res.Status, res.Error, readFile(t, dir, "a.txt"))
+	}
+}

@@ -17,6 +17,7 @@ const HandoffSetting = "handoff"
 // Conversation is a conversation that the executor itself remembers.
 type Conversation struct {
 	Native string // the executor's id for it; "": none
+	Dir    string // where it took place last; "": not known
 	// Spent is the total usage so far, for executors that report only totals.
 	Spent Usage
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/hocket-dev/hocket/cli"
+	"github.com/hocket-dev/hocket/internal/sametest"
 	"github.com/hocket-dev/hocket/syntax"
 )
 
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "write what tests print into their files
 // and pass the checks, and each converts to every other without loss.
 //
 // The lines above the first file describe the scenario; a line that begins with "flags:"
-// sets flags for the run.
+// sets flags for the run, and [sametest.Read] reads others.
 func TestSameInEveryNotation(t *testing.T) {
 	for _, file := range scenarios(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
@@ -61,6 +62,7 @@ type scenario struct {
 	archive *txtar.Archive
 	dir     string
 	flags   []string
+	about   sametest.About
 }
 
 func newScenario(t *testing.T, file string) *scenario {
@@ -68,19 +70,24 @@ func newScenario(t *testing.T, file string) *scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scenario{T: t, file: file, archive: archive, dir: t.TempDir()}
-	for _, f := range archive.Files {
-		s.write(f.Name, f.Data)
-	}
-	for name, text := range project {
-		s.write(name, []byte(text))
-	}
+	s := &scenario{T: t, file: file, archive: archive, dir: t.TempDir(), about: sametest.Read(t, archive)}
+	s.unpack()
 	for line := range strings.Lines(string(archive.Comment)) {
 		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
 			s.flags = strings.Fields(flags)
 		}
 	}
 	return s
+}
+
+// unpack writes the files of the scenario into its directory.
+func (s *scenario) unpack() {
+	for _, f := range s.archive.Files {
+		s.write(f.Name, f.Data)
+	}
+	for name, text := range project {
+		s.write(name, []byte(text))
+	}
 }
 
 func (s *scenario) write(name string, text []byte) {
@@ -137,14 +144,17 @@ func (s *scenario) difference(name string) string {
 	return mine + "\n--- flow.yml is\n" + theirs
 }
 
-// check expects no errors or warnings in a file. Notes about who is asked are allowed.
+// check expects no errors or warnings in a file. Notes about who is asked are allowed, and about workspaces that
+// nothing uses: the last step of a scenario shows what is in one.
 func (s *scenario) check(name string) {
 	code, out, errs := s.hocket("check", "--json", name)
 	var found []struct{ Code, Summary string }
 	if err := json.Unmarshal([]byte(out), &found); err != nil {
 		s.Fatalf("%s: %v\n%s\n%s", name, err, out, errs)
 	}
-	found = slices.DeleteFunc(found, func(d struct{ Code, Summary string }) bool { return d.Code == "choice-asks" })
+	found = slices.DeleteFunc(found, func(d struct{ Code, Summary string }) bool {
+		return d.Code == "choice-asks" || d.Code == "workspace-unused"
+	})
 	if code != 0 || len(found) > 0 {
 		s.Errorf("%s: exit code %d, %v", name, code, found)
 	}
@@ -152,9 +162,17 @@ func (s *scenario) check(name string) {
 
 // trace runs the workflow and compares its trace.
 func (s *scenario) trace(name string) {
+	if s.about.Repository {
+		again := *s
+		again.dir = s.TempDir()
+		s = &again
+		s.unpack()
+		sametest.Repository(s.T, s.dir)
+	}
 	args := append([]string{"run", name, "--json", "--replies", "replies.yml"}, s.flags...)
 	code, out, errs := s.hocket(args...)
 	var run struct {
+		RunID  string `json:"run_id"`
 		Status string
 		Output any
 		Steps  []struct {
@@ -164,8 +182,16 @@ func (s *scenario) trace(name string) {
 		}
 		Warnings []string
 	}
-	if err := json.Unmarshal([]byte(out), &run); err != nil {
-		s.Fatalf("%s: %v\n%s\n%s", name, err, out, errs)
+	read := func() {
+		if err := json.Unmarshal([]byte(out), &run); err != nil {
+			s.Fatalf("%s: %v\n%s\n%s", name, err, out, errs)
+		}
+	}
+	read()
+	for _, a := range s.about.Answers {
+		code, out, errs = s.hocket("answer", run.RunID, a.Address, a.Value, "--resume", "--json")
+		run.Steps, run.Warnings = nil, nil
+		read()
 	}
 	var b strings.Builder
 	for _, step := range run.Steps {
@@ -184,7 +210,10 @@ func (s *scenario) trace(name string) {
 	for _, w := range run.Warnings {
 		fmt.Fprintf(&b, "! %s\n", w)
 	}
-	s.compare(name, b.String())
+	s.compare(name, "trace", sametest.Masked(b.String()))
+	if s.about.Repository {
+		s.compare(name, "left", sametest.Left(s.T, s.dir))
+	}
 }
 
 func compact(v any) string {
@@ -195,11 +224,11 @@ func compact(v any) string {
 	return string(text)
 }
 
-// compare compares a trace with the one in the file; -update rewrites the file.
-func (s *scenario) compare(name, got string) {
-	i := slices.IndexFunc(s.archive.Files, func(f txtar.File) bool { return f.Name == "trace" })
+// compare compares a trace, or what is left, with the one in the file; -update rewrites the file.
+func (s *scenario) compare(name, what, got string) {
+	i := slices.IndexFunc(s.archive.Files, func(f txtar.File) bool { return f.Name == what })
 	if i < 0 {
-		s.archive.Files = append(s.archive.Files, txtar.File{Name: "trace"})
+		s.archive.Files = append(s.archive.Files, txtar.File{Name: what})
 		i = len(s.archive.Files) - 1
 	}
 	if *update && name == "flow.yml" {
@@ -209,7 +238,7 @@ func (s *scenario) compare(name, got string) {
 		}
 	}
 	if want := string(s.archive.Files[i].Data); got != want {
-		s.Errorf("%s: the trace is\n%s\nnot\n%s", name, got, want)
+		s.Errorf("%s: the %s is\n%s\nnot\n%s", name, what, got, want)
 	}
 }
 

@@ -73,6 +73,9 @@ func (s *Store) newLease() (*lease, error) {
 	}
 	l := &lease{name, lock}
 	l.sign()
+	// Watchers look at the locks when the directory changes. One that looked between the creation of the file and the lock
+	// on it took this store for dead, and must look again.
+	_ = os.Chtimes(s.leases(), time.Time{}, time.Now())
 	return l, nil
 }
 

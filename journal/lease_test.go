@@ -51,6 +51,27 @@ func TestOneDriverAtATime(t *testing.T) {
 	}
 }
 
+// A watcher that sees the file of a lease before it is locked takes the process for dead. The directory changes once more
+// when the lock is held, so that it looks again.
+func TestLeaseIsSeenWhenLocked(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	name, err := s.name()
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.Stat(s.leasePath(name)) // after it was locked
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := os.Stat(s.leases())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !changed.ModTime().After(written.ModTime()) {
+		t.Errorf("the directory changed at %v, and the lock was held at %v", changed.ModTime(), written.ModTime())
+	}
+}
+
 // Taking, inspecting and releasing a lease concurrently never admits two holders.
 func TestLeaseRace(t *testing.T) {
 	ctx := context.Background()

@@ -43,6 +43,8 @@ type Session struct {
 	// Native is the executor's own id of the conversation. If "", it has none, and gets
 	// the messages.
 	Native string `json:"native_id,omitempty"`
+	// NativeDir is the directory in which the executor worked last. If "", it is not known.
+	NativeDir string `json:"native_dir,omitempty"`
 	// NativeSpent is the usage that the executor reports for its own conversation. If nil,
 	// it is the same as Spent.
 	NativeSpent *agent.Usage    `json:"native_spent,omitempty"`
@@ -60,18 +62,18 @@ func (s *Session) Conversation(executor string) *agent.Conversation {
 	if s.NativeSpent != nil {
 		spent = *s.NativeSpent
 	}
-	return &agent.Conversation{Native: s.Native, Spent: spent}
+	return &agent.Conversation{Native: s.Native, Dir: s.NativeDir, Spent: spent}
 }
 
 // Remember records what an executor used, and what it needs to continue the session, nil if
 // it cannot. The conversations of other executors are then out of date.
 func (s *Session) Remember(executor string, used agent.Usage, own *agent.Conversation) {
-	s.Executor, s.Native, s.NativeSpent = executor, "", nil
+	s.Executor, s.Native, s.NativeDir, s.NativeSpent = executor, "", "", nil
 	s.Spent = s.Spent.Plus(used)
 	if own == nil {
 		return
 	}
-	s.Native = own.Native
+	s.Native, s.NativeDir = own.Native, own.Dir
 	if spent := own.Spent; spent != s.Spent {
 		s.NativeSpent = &spent
 	}

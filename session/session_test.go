@@ -105,7 +105,7 @@ func TestSeveralExecutorsInOneConversation(t *testing.T) {
 	s := session.Open(t.TempDir())
 	id := create(t, s).ID
 	own := func(native string, cents float64) *agent.Conversation {
-		return &agent.Conversation{Native: native, Spent: agent.Usage{CostUSD: cents, TokensIn: 1}}
+		return &agent.Conversation{Native: native, Dir: "/in/" + native, Spent: agent.Usage{CostUSD: cents, TokensIn: 1}}
 	}
 	for _, turn := range []struct {
 		executor string
@@ -127,7 +127,7 @@ func TestSeveralExecutorsInOneConversation(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := got.Conversation("claude")
-		if (c != nil) != (turn.claude != "") || c != nil && (c.Native != turn.claude || c.Spent != turn.gave.Spent) {
+		if (c != nil) != (turn.claude != "") || c != nil && (c.Native != turn.claude || c.Dir != "/in/"+turn.claude || c.Spent != turn.gave.Spent) {
 			t.Errorf("after %s claude may take up %+v", turn.executor, c)
 		}
 	}

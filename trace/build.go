@@ -55,11 +55,13 @@ type attemptKey struct {
 	number  int
 }
 
-// attempt is one in progress. One that was lost, or waits for a quota, goes on with the same number.
+// attempt is one in progress. One that was lost, or waits for a quota or for an answer, goes on with the same number.
 type attempt struct {
 	span  Span
-	begun bool // a driver has it
-	stops bool // its step was cancelled
+	used  engine.Usage // before it asked
+	begun bool         // a driver has it
+	waits bool         // no driver has it any more, or not yet again
+	stops bool         // its step was cancelled
 }
 
 // NewBuilder returns a builder for a run of which no event was read yet.
@@ -268,6 +270,7 @@ func (b *Builder) attemptStarted(e engine.Envelope, f *engine.Fact) {
 	_, forked := e.Event.(*engine.Forked)
 	begins := !e.Unattended && !forked
 	if a := b.attempts[key]; a != nil && a.begun {
+		a.waits = false
 		a.span.happened(f.Time, "hocket.again")
 		return
 	}
@@ -315,8 +318,13 @@ func (b *Builder) taskEnded(e engine.Envelope, ev *engine.TaskEnded, facts []eng
 			over = f.Status
 		}
 	}
+	asks := ev.Fault == nil && ev.Asks != nil && !failed // it is made again with the answer
 	goesOn := ev.Fault != nil && (ev.Fault.Kind == engine.FaultLost || ev.Fault.Kind == engine.FaultQuota && ev.Fault.Until.After(e.Time))
-	if goesOn && over == "" {
+	if (asks || goesOn) && over == "" {
+		a.waits = true
+		if asks {
+			a.used = a.used.Plus(ev.Usage)
+		}
 		return
 	}
 	kind, message := "", ""
@@ -350,10 +358,12 @@ func (b *Builder) endAttempt(key attemptKey, at time.Time, kind, message string,
 	if step != "" {
 		b.tasks++
 	}
+	used := a.used
 	if ev != nil {
-		b.used = b.used.Plus(ev.Usage)
-		s.setUsage(ev.Usage)
+		used = used.Plus(ev.Usage)
 	}
+	b.used = b.used.Plus(used)
+	s.setUsage(used)
 	if b.o.Details != nil {
 		b.detail(s, key, ev)
 	}
@@ -398,7 +408,7 @@ func (b *Builder) stepEnded(f *engine.Fact) {
 	for key, a := range b.attempts {
 		switch {
 		case key.address != f.Address || key.number > f.Attempt:
-		case f.Status == engine.Cancelled: // it is told to stop, and says later what it has used
+		case f.Status == engine.Cancelled && !a.waits: // it is told to stop, and says later what it has used
 			a.stops = true
 		default:
 			b.endAttempt(key, f.Time, errorOf(f.Status), "", f.Status, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/trial/cassette"
 	"github.com/hocket-dev/hocket/workflow"
@@ -231,7 +232,7 @@ func edited(dir string, c *agent.FileChange) string {
 		after[name] = f
 	}
 	switch {
-	case cassette.CheckPath(path) != nil:
+	case projectfile.CheckPath(path) != nil:
 		return "it is outside of the project"
 	case c.Cut > 0 || c.Change != agent.Deleted && c.Old == "" && c.New == "":
 		return "the agent did not say what it wrote"

@@ -15,7 +15,6 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
-	"github.com/hocket-dev/hocket/trial/cassette"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -201,7 +200,7 @@ func rootError(err error) error {
 // source reads the content of a file at the start of a test.
 func (r *reading) source(e strictyaml.Entry) Source {
 	s := Source{Pos: e.Key.Pos()}
-	if err := cassette.CheckPath(e.Name); err != nil {
+	if err := projectfile.CheckPath(e.Name); err != nil {
 		e.Key.Errorf(Code, "name a file in the directory of the test, with slashes", "%v", err)
 	}
 	if !e.Value.IsMap() {
@@ -285,7 +284,7 @@ func readExpect(n strictyaml.Node) Expect {
 	}
 	for _, e := range m.Map("files").Entries() {
 		f := Named[*Match]{Name: e.Name, Pos: e.Key.Pos()}
-		if err := cassette.CheckPath(e.Name); err != nil {
+		if err := projectfile.CheckPath(e.Name); err != nil {
 			e.Key.Errorf(Code, "name a file in the directory of the test, with slashes", "%v", err)
 		}
 		if !e.Value.IsNull() {

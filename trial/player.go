@@ -122,7 +122,9 @@ func isLocal(task *agent.Task, prompted bool) bool {
 func (u *understudy) perform(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	done := u.clock.Work()
 	u.resume(task.Address)
-	res, err := u.Executor.Run(ctx, task, log)
+	own := *task
+	own.Key += " in " + u.dir // when an attempt ends, what has its key is killed, and all cases have runs of the same id
+	res, err := u.Executor.Run(ctx, &own, log)
 	if err == nil || ctx.Err() != nil {
 		done()
 		return res, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/xml"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -246,6 +247,35 @@ steps:
 	if _, err := os.Stat(filepath.Join(root, "made.txt")); err == nil {
 		t.Error("a command ran in the project")
 	}
+}
+
+// What a command left is killed when it ends, but not the command of the same step in a case that runs at the same time.
+func TestCasesDoNotKillEachOther(t *testing.T) {
+	pipes := t.TempDir()
+	for _, name := range []string{"began", "go"} {
+		if out, err := exec.Command("mkfifo", filepath.Join(pipes, name)).CombinedOutput(); err != nil {
+			t.Skipf("mkfifo: %v: %s", err, out)
+		}
+	}
+	root := project(t, map[string]string{
+		"flow.yml": strings.ReplaceAll(`name: flow
+steps:
+  - id: work
+    agent: shell
+    timeout: 30s
+    config: {command: "if test -e first; then echo > PIPES/began; cat PIPES/go; else cat PIPES/began; fi"}
+  - id: after
+    agent: shell
+    timeout: 30s
+    config: {command: "test -e first || echo done > PIPES/go"}
+`, "PIPES", pipes),
+		".hocket/tests/flow.yml": `workflow: flow.yml
+cases:
+  - {name: waits for the other one, exec: true, files: {first: ""}, expect: {outputs: {work: done}}}
+  - {name: ends while the other one waits, exec: true}
+`,
+	})
+	mustPass(t, run(t, root, trial.Options{Parallel: 2}))
 }
 
 func TestUntakenEdgesAreReported(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hocket-dev/hocket/internal/projectfile"
 )
 
 // Base is what a run starts from.
@@ -102,11 +104,14 @@ func (s *Store) snapshot(ctx context.Context, head point, parent string, include
 	if err := s.checkSize(ctx, q, aside); err != nil {
 		return snap, err
 	}
-	nested, err := q.add(ctx, aside)
+	found, err := q.add(ctx, links, aside)
 	if err != nil {
 		return snap, err
 	}
-	for _, n := range nested {
+	for _, dir := range found.unread {
+		snap.warnings = append(snap.warnings, fmt.Sprintf("%s cannot be read: its files are not captured", dir))
+	}
+	for _, n := range found.nested {
 		snap.warnings = append(snap.warnings, fmt.Sprintf("%s is a repository of its own: its files are not captured", n))
 	}
 	if err := s.include(ctx, q, include); err != nil {
@@ -196,7 +201,7 @@ func (s *Store) ignore(q *quarantine) error {
 
 // include adds ignored files that a pattern names.
 func (s *Store) include(ctx context.Context, q *quarantine, patterns []string) error {
-	text, err := os.ReadFile(filepath.Join(s.root, s.sub, Include))
+	text, err := projectfile.Read(filepath.Join(s.root, s.sub, Include), s.root) // a clone may have anything there
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -326,11 +331,17 @@ func (q *quarantine) gitlinks(ctx context.Context) (links []string, err error) {
 // exclude excludes a path from what git works on.
 const exclude = ":(top,exclude,literal)"
 
-const embedded = "warning: adding embedded git repository: "
+// unopened is how git says that it leaves out a directory. It does not fail then.
+const unopened = "warning: could not open directory "
 
-// add adds everything of the work tree to the index, except some paths. It returns the
-// repositories in it of which only the commit was added.
-func (q *quarantine) add(ctx context.Context, except []string) (nested []string, err error) {
+// left is what of a work tree was not added.
+type left struct {
+	nested []string // repositories in it, of which only the commit was added
+	unread []string // directories that cannot be read
+}
+
+// add adds everything of the work tree to the index, except some paths. Links are the submodules that were known before.
+func (q *quarantine) add(ctx context.Context, links, except []string) (found left, err error) {
 	spec := ":(top)"
 	for _, path := range except {
 		spec += "\x00" + exclude + path
@@ -338,15 +349,27 @@ func (q *quarantine) add(ctx context.Context, except []string) (nested []string,
 	_, messages, err := q.run(ctx, strings.NewReader(spec), "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
 	for line := range strings.Lines(messages) {
 		line = strings.TrimSpace(line)
-		if path, found := strings.CutPrefix(line, embedded); found {
-			nested = append(nested, strings.TrimSuffix(path, "/"))
+		if path, ok := strings.CutPrefix(line, unopened); ok {
+			if i := strings.LastIndex(path, "': "); i >= 0 { // git shortens long paths
+				path = path[:i]
+			}
+			found.unread = append(found.unread, strings.Trim(path, "'/"))
 		}
-		if path, found := strings.CutSuffix(line, "does not have a commit checked out"); found && err != nil {
+		if path, ok := strings.CutSuffix(line, "does not have a commit checked out"); ok && err != nil {
 			path = strings.Trim(strings.TrimSpace(strings.TrimPrefix(path, "error: ")), "'/")
-			return nil, fmt.Errorf("%s is a git repository without commits, whose files git does not add: commit there, remove its .git, or ignore it", path)
+			return found, fmt.Errorf("%s is a git repository without commits, whose files git does not add: commit there, remove its .git, or ignore it", path)
 		}
 	}
-	return nested, err
+	if err != nil {
+		return found, err
+	}
+	now, err := q.gitlinks(ctx)
+	for _, path := range now {
+		if !slices.Contains(links, path) {
+			found.nested = append(found.nested, path)
+		}
+	}
+	return found, err
 }
 
 // author signs the commits of workspaces. Their time is that of the parent, so that the same files

@@ -94,7 +94,7 @@ func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Worksp
 		return nil, err
 	}
 	root := filepath.Join(home, "tree")
-	w := &Workspace{Attempt: a, Root: root, Dir: filepath.Join(root, s.sub), Base: commit, store: s, home: home, lock: lock}
+	w := &Workspace{Attempt: a, Root: root, Base: commit, store: s, home: home, lock: lock}
 	if err := errors.Join(w.putAside(ctx), ctx.Err()); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -185,6 +185,9 @@ func (w *Workspace) create(ctx context.Context) error {
 	if err := copyIndex(index, filepath.Join(gitDir, "index")); err != nil {
 		return err
 	}
+	if w.Dir, err = s.inside(w.Root); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(w.Dir, 0o755); err != nil { // git has no empty directories
 		return err
 	}
@@ -228,14 +231,28 @@ func (w *Workspace) mark(captured string) error {
 }
 
 func readMarker(home string) (m marker, err error) {
-	data, err := os.ReadFile(filepath.Join(home, markerName))
+	file := filepath.Join(home, markerName)
+	data, err := readSmall(file)
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal([]byte(data), &m); err != nil {
+		return m, fmt.Errorf("%s: not the marker of a workspace: %w", file, err)
+	}
+	if m.Run == "" || !isCommit(m.Base) {
+		return m, fmt.Errorf("%s: not the marker of a workspace", file)
+	}
+	return m, nil
+}
+
+// Check returns an error if the directory cannot be the working directory of a program, because what
+// has run in the workspace replaced it, or a part of its path, by a link.
+func (w *Workspace) Check() error {
+	dir, err := w.store.inside(w.Root)
 	if err == nil {
-		err = json.Unmarshal(data, &m)
+		err = isDirectory(dir)
 	}
-	if err == nil && (m.Run == "" || !isCommit(m.Base)) {
-		err = fmt.Errorf("%s: not the marker of a workspace", filepath.Join(home, markerName))
-	}
-	return m, err
+	return err
 }
 
 // Close lets others use the directory, which stays as it is.

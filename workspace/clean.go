@@ -200,11 +200,7 @@ func Provisional() string { return provisional + time.Now().UTC().Format(startTi
 
 // releaseProvisional releases what processes kept for runs that they could not record.
 func (s *Store) releaseProvisional(ctx context.Context) error {
-	places := []git{s.git}
-	if s.user != nil {
-		places = append(places, s.user.git)
-	}
-	for _, g := range places {
+	for _, g := range s.places() {
 		refs, err := g.out(ctx, "for-each-ref", "--format=%(refname)", "refs/hocket/"+provisional+"*/base")
 		if err != nil {
 			return err
@@ -236,9 +232,8 @@ func (s *Store) Release(ctx context.Context, run string) error {
 	for _, dir := range landings {
 		err = errors.Join(err, removeAll(dir))
 	}
-	err = errors.Join(err, s.git.deleteRefs(ctx, refsOf(run)))
-	if s.user != nil {
-		err = errors.Join(err, s.user.deleteRefs(ctx, refsOf(run)))
+	for _, g := range s.places() {
+		err = errors.Join(err, g.deleteRefs(ctx, refsOf(run)))
 	}
 	return err
 }

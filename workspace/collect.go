@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
@@ -20,19 +22,73 @@ func (e *NestedError) Error() string {
 	return fmt.Sprintf("a repository inside the workspace cannot be captured: %s: remove its .git, or ignore it", strings.Join(e.Paths, ", "))
 }
 
+// UnreadableError means that directories in a workspace cannot be read, so that their files would be lost: they belong to another
+// user, or their paths are too long.
+type UnreadableError struct{ Dirs []string }
+
+func (e *UnreadableError) Error() string {
+	const most = 300
+	list := strings.Join(e.Dirs, ", ")
+	if len(list) > most {
+		list = list[:most] + "…"
+	}
+	return fmt.Sprintf("the files of a directory cannot be read: %s: change its owner or its path, or ignore it", list)
+}
+
+// makeReadable makes directories readable for git, which leaves out others. It returns an error if git would wait forever for a
+// file that it reads, or read forever.
+func (w *Workspace) makeReadable(ctx context.Context) error {
+	const (
+		maxPath = 4096 // of the system; git reports longer ones
+		need    = 0o500
+	)
+	if info, err := os.Lstat(w.Root); err == nil && info.IsDir() && info.Mode().Perm()&need != need {
+		_ = os.Chmod(w.Root, info.Mode().Perm()|need)
+	}
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return nil //nolint:nilerr // git reports it, unless it is ignored
+		case !d.IsDir():
+			if readByGit[d.Name()] && !d.Type().IsRegular() && d.Type()&fs.ModeSymlink == 0 {
+				return fmt.Errorf("%s is not a regular file: remove it", name)
+			}
+			return nil
+		case len(name) > maxPath || d.Name() == ".git":
+			return fs.SkipDir
+		}
+		if info, err := d.Info(); err == nil && info.Mode().Perm()&need != need {
+			_ = root.Chmod(name, info.Mode().Perm()|need) // it may belong to another user
+		}
+		return nil
+	})
+}
+
+// readByGit are the names of files that git reads in every directory, or at the top. It does not follow links there.
+var readByGit = map[string]bool{".gitignore": true, ".gitattributes": true, ".gitmodules": true}
+
 // Collect commits what is in the workspace and returns the commit, which the store keeps for the
 // attempt. If nothing was changed, it is the base. Commits of the agent are kept if HEAD descends from
 // the base; otherwise everything is one commit on the base. Ignored files are not collected,
 // unless the base or a commit of the agent has them. It can be called again.
 func (w *Workspace) Collect(ctx context.Context, message string) (string, error) {
-	if info, err := os.Lstat(w.Root); err != nil || !info.IsDir() {
-		return "", errors.Join(fmt.Errorf("the workspace %s is not a directory any more", w.Root), err)
+	if err := isDirectory(w.Root); err != nil {
+		return "", fmt.Errorf("the workspace is gone: %w", err)
+	}
+	if err := w.makeReadable(ctx); err != nil {
+		return "", err
 	}
 	head := w.headCommit()
 	if head != w.Base && head != "" {
 		commit, err := w.collect(ctx, head, message)
-		var nested *NestedError
-		if err == nil || ctx.Err() != nil || errors.As(err, &nested) {
+		if err == nil || ctx.Err() != nil || errors.As(err, new(*NestedError)) || errors.As(err, new(*UnreadableError)) {
 			return commit, err
 		}
 		// It does not descend from the base, or its objects are damaged.
@@ -65,12 +121,14 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 	if err != nil {
 		return "", err
 	}
-	nested, err := q.add(ctx, links)
-	if err != nil {
+	found, err := q.add(ctx, links, links)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if nested != nil {
-		return "", &NestedError{nested}
+	case found.unread != nil:
+		return "", &UnreadableError{found.unread}
+	case found.nested != nil:
+		return "", &NestedError{found.nested}
 	}
 	tree, err := q.out(ctx, "write-tree")
 	if err != nil {
@@ -147,20 +205,6 @@ func packedRef(dir, name string) string {
 	return ""
 }
 
-// readSmall reads a regular file that an agent may have replaced by anything.
-func readSmall(file string) (string, error) {
-	const maxSize = 4 << 20
-	info, err := os.Lstat(file)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxSize {
-		return "", fmt.Errorf("%s is not a small file", file)
-	}
-	data, err := os.ReadFile(file)
-	return string(data), err
-}
-
 // Collected returns what an attempt began with and what it left, "" if that is not known.
 func (s *Store) Collected(ctx context.Context, a Attempt) (base, commit string, err error) {
 	return s.kept(ctx, a.Run, a.ref())
@@ -233,8 +277,17 @@ func (s *Store) Recover(ctx context.Context, a Attempt) error {
 	return errors.Join(ignoreMissing(err), lock.Release())
 }
 
+// recoverTime limits how long recover takes, since others wait for it.
+var recoverTime = time.Minute
+
 // recover collects what is in a directory that is locked.
 func (s *Store) recover(ctx context.Context, home string, m marker) (string, error) {
 	w := &Workspace{Attempt: m.Attempt, Root: filepath.Join(home, "tree"), Base: m.Base, store: s, home: home}
-	return w.Collect(ctx, "What attempt "+strconv.Itoa(m.Number)+" left")
+	limited, cancel := context.WithTimeout(ctx, recoverTime)
+	defer cancel()
+	commit, err := w.Collect(limited, "What attempt "+strconv.Itoa(m.Number)+" left")
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the files in %s could not be captured within %v", w.Root, recoverTime)
+	}
+	return commit, err
 }

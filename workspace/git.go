@@ -25,7 +25,8 @@ type git struct {
 // cutOffTime is for git to remove its lock files after SIGTERM.
 const cutOffTime = 5 * time.Second
 
-// maxStderr is how much of what git prints on standard error is kept.
+// maxStderr is how much of what git prints on standard error is kept: from its beginning, and of the lines that matter
+// most as much again. An agent can make git print any number of warnings.
 const maxStderr = 64 << 10
 
 // with returns a way to call git with more variables.
@@ -45,6 +46,7 @@ func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	fixed := []string{
 		"--no-pager", "--no-replace-objects",
 		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
+		"-c", "safe.bareRepository=explicit", // a folder of a clone can be one, with a configuration of its own
 		"-c", "core.safecrlf=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"-c", "submodule.recurse=false", "-c", "advice.addEmbeddedRepo=false", "-c", "protocol.allow=never",
 	}
@@ -129,10 +131,12 @@ func stderrOf(err error) string {
 // warnings matter.
 func (g git) run(ctx context.Context, stdin io.Reader, args ...string) (stdout, stderr string, err error) {
 	cmd := g.command(ctx, args...)
-	var out, messages bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, limited(&messages)
-	err = explain(ctx, args[0], cmd.Run(), &messages)
-	return out.String(), messages.String(), err
+	var out bytes.Buffer
+	var said messages
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &said
+	err = cmd.Run()
+	text := said.text()
+	return out.String(), text.String(), explain(ctx, args[0], err, text)
 }
 
 func explain(ctx context.Context, command string, err error, messages *bytes.Buffer) error {
@@ -173,6 +177,48 @@ func (g git) do(ctx context.Context, args ...string) error {
 func (g git) input(ctx context.Context, stdin string, args ...string) (string, error) {
 	text, _, err := g.run(ctx, strings.NewReader(stdin), args...)
 	return strings.TrimSuffix(text, "\n"), err
+}
+
+// messages keeps what git prints on standard error, within limits.
+type messages struct {
+	first  bytes.Buffer // the beginning
+	matter bytes.Buffer // lines that matter, from where the beginning ends
+	line   []byte       // an incomplete line after the beginning
+}
+
+// mattering are the beginnings of messages that are never dropped silently.
+var mattering = [][]byte{[]byte("fatal: "), []byte("error: "), []byte(unopened)}
+
+func (m *messages) Write(b []byte) (int, error) {
+	n := len(b)
+	for len(b) > 0 {
+		line, rest, whole := bytes.Cut(b, []byte("\n"))
+		b = rest
+		m.line = append(m.line, line[:min(len(line), maxStderr-len(m.line))]...)
+		if whole {
+			m.end()
+		}
+	}
+	return n, nil
+}
+
+// end takes over a line.
+func (m *messages) end() {
+	matters := slices.ContainsFunc(mattering, func(start []byte) bool { return bytes.HasPrefix(m.line, start) })
+	switch line := append(m.line, '\n'); {
+	case m.first.Len()+len(line) <= maxStderr && m.matter.Len() == 0:
+		m.first.Write(line)
+	case matters && m.matter.Len()+len(line) <= maxStderr:
+		m.matter.Write(line)
+	}
+	m.line = m.line[:0]
+}
+
+func (m *messages) text() *bytes.Buffer {
+	if len(m.line) > 0 {
+		m.end()
+	}
+	return bytes.NewBuffer(slices.Concat(m.first.Bytes(), m.matter.Bytes()))
 }
 
 // limitedWriter drops what is beyond a limit.

@@ -11,9 +11,10 @@ import (
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// Dir returns the directory in which the attempts of an instance of a step work, whether or not it exists.
-func (s *Store) Dir(run, address string) string {
-	return filepath.Join(s.home(Attempt{Run: run, Address: address}), "tree", s.sub)
+// Dir returns the directory in which the attempts of an instance of a step work, whether or not it exists. The error
+// is that a part of its path is a link.
+func (s *Store) Dir(run, address string) (string, error) {
+	return s.inside(filepath.Join(s.home(Attempt{Run: run, Address: address}), "tree"))
 }
 
 // Reopen returns the directory of an attempt from a commit as it was left, or nil if it is not there.
@@ -30,8 +31,11 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	if err != nil || m.Attempt != a || m.Base != commit {
 		return nil, lock.Release()
 	}
-	root := filepath.Join(home, "tree")
-	return &Workspace{Attempt: a, Root: root, Dir: filepath.Join(root, s.sub), Base: commit, store: s, home: home, lock: lock}, nil
+	w := &Workspace{Attempt: a, Root: filepath.Join(home, "tree"), Base: commit, store: s, home: home, lock: lock}
+	if w.Dir, err = s.inside(w.Root); err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return w, nil
 }
 
 // Resolve keeps how a conflict was resolved for an attempt.
@@ -63,9 +67,9 @@ func (a Attempt) resolutions() string {
 	return "resolved/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) + "/"
 }
 
-// Base returns the base of a run.
+// Base returns the base of a run; "" if the store has none for it.
 func (s *Store) Base(ctx context.Context, run string) (string, error) {
-	return s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"base")
+	return s.git.out(ctx, "for-each-ref", "--format=%(objectname)", refsOf(run)+"base")
 }
 
 // Has reports whether the store has a commit.
@@ -80,21 +84,50 @@ func (s *Store) Has(ctx context.Context, commit string) (bool, error) {
 	return err == nil, err
 }
 
-// Copy keeps for another run what the store keeps for a run: its base, and what its attempts left.
-func (s *Store) Copy(ctx context.Context, from, to string) error {
-	places := []git{s.git}
-	if s.user != nil {
-		places = append(places, s.user.git)
+// Keep keeps a commit of the store as the base of a run, unless the run has one. The user's repository may have its objects, and
+// may prune them.
+func (s *Store) Keep(ctx context.Context, run, commit string) error {
+	for _, g := range s.places() {
+		if g.do(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"base") == nil || g.do(ctx, "cat-file", "-e", commit+"^{tree}") != nil {
+			continue // it has a base, or its repository does not have the commit, and need not
+		}
+		if err := g.do(ctx, "update-ref", refsOf(run)+"base", commit); err != nil {
+			return err
+		}
 	}
-	for _, g := range places {
-		list, err := g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", refsOf(from))
+	return nil
+}
+
+// places returns the repositories that have refs of runs.
+func (s *Store) places() []git {
+	if s.user == nil {
+		return []git{s.git}
+	}
+	return []git{s.git, s.user.git}
+}
+
+// Copy keeps for another run what the store keeps for a run: its base, and what its attempts left. What the other run
+// has already stays.
+func (s *Store) Copy(ctx context.Context, from, to string) error {
+	for _, g := range s.places() {
+		list, err := g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", refsOf(from), refsOf(to))
 		if err != nil {
 			return err
 		}
-		var changes strings.Builder
+		has := map[string]bool{}
+		var kept [][2]string // name and commit
 		for line := range strings.Lines(list) {
 			commit, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-			changes.WriteString("update " + refsOf(to) + strings.TrimPrefix(ref, refsOf(from)) + " " + commit + "\n")
+			if name, ok := strings.CutPrefix(ref, refsOf(from)); ok {
+				kept = append(kept, [2]string{name, commit})
+			}
+			has[ref] = true
+		}
+		var changes strings.Builder
+		for _, k := range kept {
+			if ref := refsOf(to) + k[0]; !has[ref] {
+				changes.WriteString("update " + ref + " " + k[1] + "\n")
+			}
 		}
 		if changes.Len() == 0 {
 			continue

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -37,23 +38,48 @@ const unusedSetups = 30 * 24 * time.Hour
 // one changes nothing elsewhere. A setup that also changes tracked files runs every time. It
 // reports whether a result was copied.
 //
+// The command runs code of the workspace, which may be an agent's. So only a result that was made in the base
+// of a run, the user's own files, is copied into workspaces with other files. A result of other files is
+// copied only where exactly the same files are.
+//
 // What the setup creates and .gitignore does not ignore belongs to what is collected.
 func (w *Workspace) Setup(ctx context.Context, setup Setup) (copied bool, err error) {
 	digest, err := w.setupDigest(setup)
 	if err != nil {
 		return false, err
 	}
-	result := filepath.Join(w.store.dir, "setup", digest)
+	base, err := w.store.Base(ctx, w.Run)
+	if err != nil && exitCode(err) != 1 { // a worker on another machine need not have it
+		return false, err
+	}
+	copied, err = w.setupAs(ctx, digest, setup, w.Base == base)
+	if w.Base == base || copied || err != nil {
+		return copied, err
+	}
+	at, err := w.store.git.point(ctx, w.Base)
+	if err != nil {
+		return false, err
+	}
+	sum := sha256.Sum256([]byte(digest + " " + at.tree))
+	return w.setupAs(ctx, hex.EncodeToString(sum[:16]), setup, true)
+}
+
+// setupAs copies the result with a key. If there is none, it runs the setup and keeps its result, if it may.
+func (w *Workspace) setupAs(ctx context.Context, key string, setup Setup, run bool) (copied bool, err error) {
+	result := filepath.Join(w.store.dir, "setup", key)
 	lock, err := waitFor(ctx, result+".lock") // one runs it, the others wait for its result
 	if err != nil {
 		return false, err
 	}
-	if _, err := os.Stat(result); err == nil {
+	if _, err := os.Lstat(result); err == nil {
 		now := time.Now()
 		err = errors.Join(os.Chtimes(result, now, now), lock.Release())
 		return true, errors.Join(err, copyTree(ctx, result, w.Root))
 	}
 	defer lock.Release()
+	if !run {
+		return false, nil
+	}
 	if err := setup.Run(ctx, w.Dir); err != nil {
 		return false, err
 	}
@@ -80,14 +106,29 @@ func (w *Workspace) setupDigest(setup Setup) (string, error) {
 			return "", fmt.Errorf("setup_key %q: %w", text, err)
 		}
 		for _, name := range names {
-			data, err := fs.ReadFile(root.FS(), name)
+			sum, err := digestOfFile(root, name)
 			if err != nil {
-				return "", err
+				return "", fmt.Errorf("setup_key %q: %w", text, err)
 			}
-			fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(data))
+			fmt.Fprintf(h, "%q %x\n", name, sum)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// digestOfFile reads a file piece by piece: an agent decides how long it is.
+func digestOfFile(root *os.Root, name string) ([]byte, error) {
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", name), err)
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return h.Sum(nil), err
 }
 
 // waitFor takes a lock that others hold for long.
@@ -108,6 +149,9 @@ func waitFor(ctx context.Context, path string) (*filelock.Lock, error) {
 // keepSetup copies what a setup created. If it changed other files, a copy would be incomplete,
 // so there is none.
 func (w *Workspace) keepSetup(ctx context.Context, result string) error {
+	if err := w.makeReadable(ctx); err != nil {
+		return err
+	}
 	q, err := w.store.quarantine(w.Root, "")
 	if err != nil {
 		return err
@@ -139,12 +183,18 @@ func (w *Workspace) keepSetup(ctx context.Context, result string) error {
 	return os.Rename(temp, result)
 }
 
-// copyTree copies a file or a directory into another place, where parts may exist. On file systems that
-// can share blocks the kernel does so.
+// copyTree copies a file or a directory into another place, where parts may exist. A file that exists stays as
+// it is. What is a directory here must be a real one there: no link is followed. On file systems that can share
+// blocks the kernel does so.
 func copyTree(ctx context.Context, from, to string) error {
+	root, err := os.OpenRoot(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	var dirs []string // their modes come last: some may not be writable
 	modes := map[string]fs.FileMode{}
-	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
@@ -152,14 +202,17 @@ func copyTree(ctx context.Context, from, to string) error {
 		if err != nil {
 			return err
 		}
-		target := filepath.Join(to, rel)
+		target := filepath.Join(filepath.Base(to), rel)
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
 		switch {
 		case d.IsDir():
-			if err := os.Mkdir(target, 0o700); errors.Is(err, os.ErrExist) {
+			if err := root.Mkdir(target, 0o700); errors.Is(err, fs.ErrExist) {
+				if err := isDirectory(filepath.Join(to, rel)); err != nil {
+					return fmt.Errorf("cannot copy a directory: %w", err)
+				}
 				return nil
 			} else if err != nil {
 				return err
@@ -168,32 +221,39 @@ func copyTree(ctx context.Context, from, to string) error {
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
 			link, err := os.Readlink(path)
-			if err != nil {
-				return err
+			if err == nil {
+				err = root.Symlink(link, target)
 			}
-			return os.Symlink(link, target)
+			return ignoreExisting(err)
 		case d.Type().IsRegular():
-			return copyFile(path, target, info)
+			return ignoreExisting(copyFile(path, root, target, info))
 		}
 		return nil // sockets and the like
 	})
 	for _, dir := range slices.Backward(dirs) {
-		err = errors.Join(err, os.Chmod(dir, modes[dir]))
+		err = errors.Join(err, root.Chmod(dir, modes[dir]))
 	}
 	return err
 }
 
-func copyFile(from, to string, info fs.FileInfo) error {
+func ignoreExisting(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+func copyFile(from string, root *os.Root, to string, info fs.FileInfo) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm()|0o200)
+	out, err := root.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm()|0o200)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(out, in)
 	// Tools compare the times of what they installed.
-	return errors.Join(err, out.Close(), os.Chmod(to, info.Mode().Perm()), os.Chtimes(to, info.ModTime(), info.ModTime()))
+	return errors.Join(err, out.Close(), root.Chmod(to, info.Mode().Perm()), root.Chtimes(to, info.ModTime(), info.ModTime()))
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,6 +86,109 @@ func TestSetupRunsOncePerKey(t *testing.T) {
 		if copied || err != nil {
 			t.Errorf("copied %v, %v", copied, err)
 		}
+	}
+}
+
+// TestSetupSharesOnlyResultsOfTheUsersFiles has an agent that changes a file of the key and, for the next setup, the code that it
+// runs. A run of the user with the same key must not receive the result.
+func TestSetupSharesOnlyResultsOfTheUsersFiles(t *testing.T) {
+	f := newFixture(t)
+	f.put("lock.txt", "v1\n")
+	f.put("install", "good\n")
+	s := f.open()
+	b := f.capture(s, "r1")
+	runs := 0
+	setup := Setup{Command: "install", Key: []string{"lock.txt"}, Run: func(_ context.Context, dir string) error {
+		runs++
+		f.write(filepath.Join(dir, "ignored", "made"), f.read(dir, "install"))
+		return nil
+	}}
+	prepare := func(what, run, commit, want string, ran bool) {
+		t.Helper()
+		before := runs
+		w := f.checkout(s, Attempt{run, what, 1}, commit)
+		defer w.Close()
+		copied, err := w.Setup(t.Context(), setup)
+		f.no(err)
+		if got := f.read(w.Root, "ignored", "made"); got != want || copied == ran || (runs > before) != ran {
+			t.Errorf("%s: copied %v, %d runs, and has %q", what, copied, runs-before, got)
+		}
+	}
+	prepare("the base", "r1", b.Commit, "good\n", true)
+	same := f.change(s, "same", b.Commit, map[string]string{"install": "evil\n"})
+	prepare("the key of the base", "r1", same, "good\n", false)
+	evil := f.change(s, "evil", b.Commit, map[string]string{"install": "evil\n", "lock.txt": "v2\n"})
+	prepare("code of an agent", "r1", evil, "evil\n", true)
+	prepare("the same files again", "r1", evil, "evil\n", false)
+	other := f.change(s, "other", evil, map[string]string{"install": "other\n"})
+	prepare("other code of an agent", "r1", other, "other\n", true)
+
+	f.put("lock.txt", "v2\n") // the user takes the visible part of the change
+	clean := f.capture(s, "r2")
+	prepare("a later run", "r2", clean.Commit, "good\n", true)
+	prepare("its key", "r2", clean.Commit, "good\n", false)
+}
+
+// TestSetupDoesNotFollowLinks has an agent that leaves a link where the setup creates a directory. The
+// pattern "ignored/" does not match it, so that it is recorded.
+func TestSetupDoesNotFollowLinks(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	setup := Setup{Command: "install", Run: func(_ context.Context, dir string) error {
+		f.write(filepath.Join(dir, "ignored", "pkg", "tool"), "tool\n")
+		f.write(filepath.Join(dir, "generated", "list"), "generated\n")
+		return nil
+	}}
+	outside := t.TempDir()
+	for name, make := range map[string]func(root string){
+		"outside": func(root string) { f.no(os.Symlink(outside, filepath.Join(root, "ignored"))) },
+		"inside":  func(root string) { f.no(os.Symlink(".git/hooks", filepath.Join(root, "ignored"))) },
+		"below": func(root string) {
+			f.mkdir(root + "/ignored")
+			f.no(os.Symlink(outside, filepath.Join(root, "ignored", "pkg")))
+		},
+		"to nowhere":   func(root string) { f.no(os.Symlink("nowhere", filepath.Join(root, "ignored"))) },
+		"not the link": func(root string) { f.write(filepath.Join(root, "ignored"), "a file") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := f.checkout(s, Attempt{"r1", "first", 1}, b.Commit)
+			defer first.Close()
+			_, err := first.Setup(t.Context(), setup)
+			f.no(err)
+			w := f.checkout(s, Attempt{"r1", "evil", 1}, b.Commit)
+			defer w.Close()
+			make(w.Root)
+			if copied, err := w.Setup(t.Context(), setup); !copied || err == nil || !strings.Contains(err.Error(), "cannot copy a directory: "+w.Root+"/ignored") {
+				t.Errorf("copied %v, error %v", copied, err)
+			}
+			if left := listing(t, outside); len(left) > 0 {
+				t.Errorf("copied through the link: %v", left)
+			}
+		})
+	}
+}
+
+// TestSetupKeepsWhatIsThere has a setup that creates a file that is not ignored, and so is in the next workspace.
+func TestSetupKeepsWhatIsThere(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	setup := Setup{Command: "install", Run: func(_ context.Context, dir string) error {
+		f.write(filepath.Join(dir, "generated", "list"), "generated\n")
+		f.write(filepath.Join(dir, "ignored", "tool"), "tool\n")
+		return nil
+	}}
+	w := f.checkout(s, Attempt{"r1", "first", 1}, b.Commit)
+	_, err := w.Setup(t.Context(), setup)
+	f.no(err)
+	f.write(filepath.Join(w.Root, "generated", "list"), "changed\n")
+	next := f.checkout(s, Attempt{"r1", "next", 1}, f.collect(w))
+	defer next.Close()
+	copied, err := next.Setup(t.Context(), setup)
+	f.no(err)
+	if got := f.read(next.Root, "generated/list") + f.read(next.Root, "ignored/tool"); !copied || got != "changed\ntool\n" {
+		t.Errorf("copied %v: %q", copied, got)
 	}
 }
 

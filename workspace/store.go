@@ -96,6 +96,8 @@ func (s *Store) discover(ctx context.Context, project string) error {
 	switch stderr := stderrOf(err); {
 	case strings.Contains(stderr, "not a git repository"):
 		return s.settle(nil, nil)
+	case strings.Contains(stderr, "safe.bareRepository"):
+		return notACheckout(project)
 	case strings.Contains(stderr, "dubious ownership"):
 		return fmt.Errorf("the git repository of %s belongs to another user: if you trust it, run: git config --global --add safe.directory %s", project, project)
 	case err != nil:
@@ -106,7 +108,7 @@ func (s *Store) discover(ctx context.Context, project string) error {
 		return fmt.Errorf("git rev-parse: expected 8 lines, found %d", len(lines))
 	}
 	if lines[0] == "true" || lines[1] != "true" {
-		return fmt.Errorf("%s is a bare repository or inside a .git directory: own workspaces need a checkout", project)
+		return notACheckout(project)
 	}
 	u := &user{git: g, format: lines[2], gitDir: lines[3], index: lines[4], objects: lines[5], excludes: lines[6], shallow: lines[7]}
 	top, err := g.out(ctx, "rev-parse", "--show-toplevel", "--show-prefix")
@@ -117,6 +119,9 @@ func (s *Store) discover(ctx context.Context, project string) error {
 	if prefix != "" && g.do(ctx, "check-ignore", "-q", ".") == nil { // it could not be captured
 		return s.settle(nil, nil)
 	}
+	if err := belongsTo(filepath.FromSlash(top), u.gitDir); err != nil {
+		return err
+	}
 	s.root, s.sub = filepath.FromSlash(top), strings.TrimSuffix(filepath.FromSlash(prefix), string(filepath.Separator))
 	u.dir = s.root
 	config, err := u.out(ctx, "config", "--null", "--list")
@@ -124,6 +129,37 @@ func (s *Store) discover(ctx context.Context, project string) error {
 		return err
 	}
 	return s.settle(u, records(config))
+}
+
+func notACheckout(project string) error {
+	return fmt.Errorf("%s is a bare repository or inside a .git directory: own workspaces need a checkout", project)
+}
+
+// belongsTo returns an error if a work tree is not that of a repository by its own .git. The configuration of a
+// repository can name any directory as its work tree, for example all files of the user.
+func belongsTo(top, gitDir string) error {
+	own, err := filepath.EvalSymlinks(filepath.Join(top, ".git"))
+	if err == nil && isDirectory(own) != nil {
+		var text string
+		if text, err = readSmall(own); err == nil {
+			text = strings.TrimRight(strings.TrimPrefix(text, "gitdir: "), "\r\n")
+			if own = filepath.FromSlash(text); !filepath.IsAbs(own) {
+				own = filepath.Join(top, own)
+			}
+		}
+	}
+	if err == nil {
+		var a, b os.FileInfo
+		if a, err = os.Stat(own); err == nil {
+			if b, err = os.Stat(gitDir); err == nil && os.SameFile(a, b) {
+				return nil
+			}
+		}
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("the git repository %s has the work tree %s (core.worktree), whose .git does not lead to it: own workspaces need a repository and a checkout that belong together", gitDir, top)
 }
 
 // settle takes over what concerns files from the user's configuration.

@@ -258,6 +258,29 @@ func TestIgnoredFilesOnlyIfIncluded(t *testing.T) {
 	f.has(s, b.Commit, "ignored/keep.json", "")
 }
 
+// TestIncludeIsAFileOfTheProject has clones in which .worktreeinclude leads elsewhere.
+func TestIncludeIsAFileOfTheProject(t *testing.T) {
+	f := newFixture(t)
+	f.put(".env", "SECRET=1\n")
+	s := f.open()
+	file := filepath.Join(f.repo, Include)
+	secret := filepath.Join(t.TempDir(), "secret")
+	f.write(secret, ".env\n")
+	for target, want := range map[string]string{"/dev/zero": "leaves the project", secret: "leaves the project", "dir": "not a regular file"} {
+		f.no(os.Symlink(target, file))
+		if _, err := s.Capture(t.Context(), "r1", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", target, err)
+		}
+		f.no(os.Remove(file))
+	}
+	f.put("patterns", ".env\n")
+	f.no(os.Symlink("patterns", file))
+	f.has(s, f.capture(s, "r1").Commit, ".env", "SECRET=1")
+	f.no(os.Remove(file))
+	f.no(os.Symlink("missing", file))
+	f.has(s, f.capture(s, "r1").Commit, ".env", "")
+}
+
 func TestUsersConfigurationDecidesWhatIsIgnored(t *testing.T) {
 	f := newFixture(t)
 	f.write(filepath.Join(os.Getenv("HOME"), "ignore"), "*.swp\n")
@@ -288,6 +311,14 @@ func TestCaptureErrors(t *testing.T) {
 		"nested repository without commits": {func(f *fixture) { f.mkdir(f.repo + "/sub"); f.git(f.repo+"/sub", "init", "-q"); f.put("sub/x", "x") }, "sub is a git repository without commits"},
 		"bare":                              {func(f *fixture) { f.repo += ".git"; f.git(".", "init", "-q", "--bare", f.repo) }, "bare repository"},
 		"inside .git":                       {func(f *fixture) { f.repo += "/.git" }, "bare repository or inside a .git directory"},
+		"folder that is a bare repository":  {func(f *fixture) { f.repo = bareFolder(f) }, "bare repository"},
+		"work tree elsewhere": {func(f *fixture) {
+			f.git(f.repo, "config", "core.worktree", filepath.Dir(f.repo))
+		}, "whose .git does not lead to it"},
+		"work tree of another repository": {func(f *fixture) {
+			f.git(filepath.Dir(f.repo), "init", "-q")
+			f.git(f.repo, "config", "core.worktree", filepath.Dir(f.repo))
+		}, "whose .git does not lead to it"},
 		"huge untracked file": {func(f *fixture) {
 			f.put("huge", "")
 			f.no(os.Truncate(filepath.Join(f.repo, "huge"), maxUntracked+1))
@@ -314,6 +345,23 @@ func TestCaptureErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// bareFolder returns a folder of a clone that is also a bare repository, whose configuration takes the directory around the
+// clone for its work tree. That is in a repository of the user.
+func bareFolder(f *fixture) string {
+	f.Helper()
+	clone := filepath.Join(f.repo, "src", "clone")
+	f.mkdir(clone)
+	f.git(clone, "init", "-q")
+	folder := filepath.Join(clone, "folder")
+	f.write(filepath.Join(folder, "HEAD"), "ref: refs/heads/main\n")
+	f.write(filepath.Join(folder, "config"), "[core]\n\trepositoryFormatVersion = 0\n\tbare = false\n\tworktree = ../../..\n")
+	f.write(filepath.Join(folder, "objects", "info", "alternates"), "../../../../.git/objects\n")
+	f.write(filepath.Join(folder, "refs", "heads", ".keep"), "")
+	f.git(clone, "add", "-A")
+	f.git(clone, "commit", "-qm", "first")
+	return folder
 }
 
 func TestRepositoryOfAnotherUser(t *testing.T) {
@@ -352,7 +400,17 @@ func TestKindsOfRepositories(t *testing.T) {
 			f.git(f.repo, "add", "-A")
 			f.git(f.repo, "commit", "-qm", "x")
 		},
-		"split index":       func(f *fixture) { f.git(f.repo, "update-index", "--split-index") },
+		"split index": func(f *fixture) { f.git(f.repo, "update-index", "--split-index") },
+		"submodule": func(f *fixture) {
+			f.git(filepath.Dir(f.repo), "init", "-q", "outer")
+			outer := filepath.Join(filepath.Dir(f.repo), "outer")
+			f.git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", f.repo, "inner")
+			f.repo = filepath.Join(outer, "inner")
+		},
+		"linked .git": func(f *fixture) {
+			f.no(os.Rename(f.repo+"/.git", f.repo+".git"))
+			f.no(os.Symlink(f.repo+".git", f.repo+"/.git"))
+		},
 		"linked worktree":   func(f *fixture) { f.git(f.repo, "worktree", "add", "-q", f.repo+"-linked"); f.repo += "-linked" },
 		"state inside":      func(f *fixture) { f.state = filepath.Join(f.repo, "state [1]") },
 		"detached":          func(f *fixture) { f.git(f.repo, "checkout", "-q", "--detach") },

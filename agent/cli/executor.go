@@ -95,9 +95,24 @@ func (x *Executor) Traits() agent.Traits {
 }
 
 // resumes reports whether the CLI has the conversation of the task. An id that looks like
-// an option is not accepted.
+// an option is not accepted. Most CLIs find a conversation only in the directory in which it
+// took place; opencode even works there instead of where it is started.
 func (x *Executor) resumes(task *agent.Task) bool {
-	return task.Conversation != nil && task.Conversation.Native != "" && task.Conversation.Native[0] != '-' && (x.m().Resumes() || x.m().acp != nil)
+	said := task.Conversation
+	if said == nil || said.Native == "" || said.Native[0] == '-' || !x.m().Resumes() && x.m().acp == nil {
+		return false
+	}
+	if said.Dir == "" || said.Dir == where(task) {
+		return true
+	}
+	allowed, _ := x.m().permit(task.Agent.Permissions) // what is wrong with them is reported by Run
+	return x.m().roams && !x.m().talks(allowed.mode)
+}
+
+// where returns the directory in which the CLI works.
+func where(task *agent.Task) string {
+	dir, _ := task.Settings["dir"].(string)
+	return filepath.Join(task.Dir, filepath.FromSlash(dir))
 }
 
 // missing reports that the program is not installed, and how to get it.
@@ -166,6 +181,18 @@ func (x *Executor) versionOf(ctx context.Context, path string) (string, error) {
 
 // Run runs a task with the CLI.
 func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	if !x.resumes(task) {
+		anew := *task // the driver's task is not modified
+		anew.Conversation, task = nil, &anew
+	}
+	res, err := x.run(ctx, task, log)
+	if res.Conversation != nil {
+		res.Conversation.Dir = where(task)
+	}
+	return res, err
+}
+
+func (x *Executor) run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	var set settings
 	if err := x.schema.Decode(task.Settings, &set); err != nil {
 		return agent.Result{}, err

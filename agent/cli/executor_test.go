@@ -149,6 +149,37 @@ func TestTakingUpAConversation(t *testing.T) {
 	}
 }
 
+// A CLI may find its conversations only where they took place. Elsewhere it begins a new one, unless its manifest says
+// that it finds them anywhere.
+func TestConversationInAnotherDirectory(t *testing.T) {
+	for manifest, elsewhere := range map[string]bool{described: false, described + "resumes_anywhere: true\n": true} {
+		p := install(t, manifest, echo)
+		if err := os.Mkdir(filepath.Join(p.dir, "sub"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for dir, taken := range map[string]bool{"": true, p.dir: elsewhere, filepath.Join(p.dir, "sub"): true} {
+			task := p.task()
+			task.Settings["dir"] = "sub"
+			task.Conversation = &agent.Conversation{Native: "old", Dir: dir, Spent: agent.Usage{TokensIn: 60}}
+			if p.resumes(task) != taken {
+				t.Errorf("anywhere %v, %q: taken up %v", elsewhere, dir, !taken)
+			}
+			var log strings.Builder
+			res, err := p.Run(t.Context(), task, func(piece []byte) { log.Write(piece) })
+			used := int64(100)
+			if taken {
+				used = 40
+			}
+			if err != nil || strings.Contains(log.String(), "--resume old") != taken || res.Usage.TokensIn != used || res.Conversation.Dir != filepath.Join(p.dir, "sub") {
+				t.Errorf("anywhere %v, %q: %+v, %v, %s", elsewhere, dir, res, err, log.String())
+			}
+			if task.Conversation == nil {
+				t.Error("the task of the driver was modified")
+			}
+		}
+	}
+}
+
 func TestVersions(t *testing.T) {
 	p := install(t, described, echo)
 	for range 3 {

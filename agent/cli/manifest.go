@@ -26,6 +26,7 @@ type Manifest struct {
 	meaning     any    // the normalized content of a project's manifest
 	versionArgs []string
 	headless    bool // it can be run without a conversation
+	roams       bool // then it continues one that took place in another directory
 	args        []argument
 	stdin       template
 	env         []variable

@@ -91,6 +91,7 @@ func (r *reader) manifest(m *strictyaml.Map) {
 		r.m.stdin = r.template(m.Get("stdin"), nil)
 	})
 	r.telemetry(m.Get("telemetry"))
+	r.m.roams = m.Bool("resumes_anywhere")
 	r.m.env = r.variables(m.Get("env"))
 	r.within(r.m.usesTalking, func() { r.acp(m.Get("acp")) })
 	r.files(files)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -116,6 +117,7 @@ func parseMap(n strictyaml.Node) Reply {
 	r.CostUSD = m.Float("cost_usd")
 	r.TokensIn = tokens(m.Get("tokens_in"))
 	r.TokensOut = tokens(m.Get("tokens_out"))
+	r.Files = parseFiles(m.Get("files"))
 	failure, permanent, after := m.Get("error"), m.Get("permanent"), m.Get("retry_after")
 	r.Error = failure.Name()
 	r.Permanent = permanent.Bool()
@@ -128,8 +130,27 @@ func parseMap(n strictyaml.Node) Reply {
 // isOutput recognises a map without any key that is, or could be meant for, one of a reply:
 // most likely it is the JSON that the agent is to return.
 func isOutput(n strictyaml.Node) bool {
-	fields := []string{"output", "delay", "cost_usd", "tokens_in", "tokens_out", "error", "permanent", "retry_after"}
+	fields := []string{"output", "delay", "cost_usd", "tokens_in", "tokens_out", "error", "permanent", "retry_after", "files"}
 	return !slices.ContainsFunc(n.Map().Entries(), func(e strictyaml.Entry) bool { return workflow.Nearest(e.Name, fields) != "" })
+}
+
+// parseFiles reads what a reply does to files, by path: their new content, or null to delete them.
+func parseFiles(n strictyaml.Node) map[string]*string {
+	if !n.Exists() {
+		return nil
+	}
+	files := map[string]*string{}
+	for _, e := range n.Map().Entries() {
+		if err := projectfile.CheckPath(e.Name); err != nil {
+			e.Key.Errorf(CodeReplies, "write a path in the directory of the step, such as docs/notes.md", "invalid file: %v", err)
+		}
+		files[e.Name] = nil
+		if !e.Value.IsNull() {
+			text := e.Value.Name()
+			files[e.Name] = &text
+		}
+	}
+	return files
 }
 
 func tokens(n strictyaml.Node) int64 {

@@ -20,6 +20,7 @@
 //	error        the attempt fails with this text
 //	permanent    true: the failure is not retried
 //	retry_after  duration: the failure is a quota that is reset then
+//	files        map: what the attempt leaves in its directory, by path; null deletes a file
 //
 // # Which entry
 //

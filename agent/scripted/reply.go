@@ -2,9 +2,14 @@ package scripted
 
 import (
 	"context"
+	"maps"
+	"os"
+	"path"
+	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 )
 
 // Reply is one entry: what an agent returns for one attempt, or a person answers.
@@ -17,6 +22,8 @@ type Reply struct {
 	Error      string        `json:"error,omitempty"`       // the attempt fails with this text
 	Permanent  bool          `json:"permanent,omitempty"`   // the failure is not retried
 	RetryAfter time.Duration `json:"retry_after,omitempty"` // the failure is a quota that is reset after this
+	// Files are what the attempt, even one that fails, leaves in its directory, by path; nil deletes a file.
+	Files map[string]*string `json:"files,omitempty"`
 }
 
 // Clock is the time at which replies come.
@@ -43,9 +50,12 @@ func (r Reply) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.
 }
 
 // Run waits for the delay and returns the reply.
-func (r timed) Run(ctx context.Context, _ *agent.Task, log agent.Log) (agent.Result, error) {
+func (r timed) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	if err := r.wait(ctx); err != nil {
 		return agent.Result{}, err
+	}
+	if err := r.change(task.Dir); err != nil {
+		return agent.Result{}, agent.Permanentf("the files of the reply: %v", err)
 	}
 	used := agent.Usage{CostUSD: r.CostUSD, TokensIn: r.TokensIn, TokensOut: r.TokensOut}
 	if r.Error != "" {
@@ -67,6 +77,52 @@ func (r timed) wait(ctx context.Context) error {
 		return agent.Interrupted(ctx)
 	}
 	return nil
+}
+
+// ChangesFiles reports whether an executor is a reply that changes files.
+func ChangesFiles(exec agent.Executor) bool {
+	switch r := exec.(type) {
+	case timed:
+		return len(r.Files) > 0
+	case Reply:
+		return len(r.Files) > 0
+	}
+	return false
+}
+
+// change writes and deletes the files of the reply. Nothing outside of the directory can be reached, and no
+// repository of git.
+func (r Reply) change(dir string) error {
+	if len(r.Files) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+		if err := changeFile(root, name, r.Files[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func changeFile(root *os.Root, name string, text *string) error {
+	if err := projectfile.CheckPath(name); err != nil {
+		return err
+	}
+	if err := projectfile.NoLinks(root, name); err != nil {
+		return err
+	}
+	if text == nil {
+		return root.Remove(name)
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return root.WriteFile(name, []byte(*text), 0o644)
 }
 
 func (r timed) failure() *agent.Error {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -40,13 +43,14 @@ long: |
   lines
 json: {output: {b: [1.50, yes, true], a: null}}
 hang: {delay: 1h}
+made: {files: {a/b.txt: "text\n", version: 2, gone: null}}
 call/score#2: x
 "*": ok
 `)
 	const want = `{"*":[{"output":"ok"}],"approve":[{"output":"yes"}],"call/score#2":[{"output":"x"}],` +
 		`"evaluate":[{"output":"{\"pass\": false}"},{"output":"{\"pass\": true}","delay":50000000,"cost_usd":0.01,"tokens_in":10,"tokens_out":20}],` +
 		`"flaky":[{"error":"boom"},{"error":"bad","permanent":true},{"error":"slow down","retry_after":2000000000},{"output":"fine"}],` +
-		`"hang":[{"delay":3600000000000}],"json":[{"output":"{\"a\":null,\"b\":[1.50,\"yes\",true]}"}],"long":[{"output":"two\nlines\n"}],` +
+		`"hang":[{"delay":3600000000000}],"json":[{"output":"{\"a\":null,\"b\":[1.50,\"yes\",true]}"}],"long":[{"output":"two\nlines\n"}],"made":[{"files":{"a/b.txt":"text\n","gone":null,"version":"2"}}],` +
 		`"nothing":[{}],"price":[{"output":"1.10"}],"word":[{"output":"null"}]}`
 	if diff := cmp.Diff(want, string(r.Encode())); diff != "" {
 		t.Error(diff)
@@ -75,6 +79,7 @@ func TestMistakes(t *testing.T) {
 		{"a#1: x", `r.yml:1:1: error[replies]: invalid address "a#1": the first iteration has no number; remove #1; a list of replies continues from one iteration to the next`},
 		{"a#1#2: x\na#11: x\na[1]: x", ``},
 		{"'': x", `r.yml:1:1: error[replies]: the key is empty; write the id of a node`},
+		{"a: {files: {../b: x}}", `r.yml:1:13: error[replies]: invalid file: the path "../b" leaves the directory, or is not in its plain form; write a path in the directory of the step, such as docs/notes.md`},
 		{"- a", `r.yml:1:1: error[yaml-type]: the file must be a map, not a list`},
 		{"a: x\na: y", `r.yml:2:1: error[yaml-duplicate-key]: duplicate key "a"; remove one of them`},
 		{"", ""},
@@ -183,6 +188,43 @@ func TestReplyOfAnAttempt(t *testing.T) {
 	_, err = scripted.Reply{Error: "later", RetryAfter: time.Minute}.Run(t.Context(), &agent.Task{}, func([]byte) {})
 	if !errors.As(err, &failed) || failed.Kind != agent.Quota || failed.Until.Before(before.Add(time.Minute)) || time.Until(failed.Until) > time.Minute {
 		t.Errorf("got %#v", err)
+	}
+}
+
+// An attempt that fails leaves files, too. No reply reaches what is outside of the directory, or a repository of git.
+func TestFilesOfAReply(t *testing.T) {
+	text := "new\n"
+	outside, dir := filepath.Join(t.TempDir(), "outside"), t.TempDir()
+	if err := os.WriteFile(outside, []byte("untouched"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "old"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	r := scripted.Reply{Error: "boom", Files: map[string]*string{"a/b": &text, "old": nil}}
+	if _, err := r.Run(t.Context(), &agent.Task{Dir: dir}, func([]byte) {}); err == nil || err.Error() != "boom" {
+		t.Errorf("got %v", err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "a/b")); err != nil || string(got) != text {
+		t.Errorf("a/b is %q, %v", got, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "old")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("old is not deleted: %v", err)
+	}
+	for _, name := range []string{"../outside", outside, ".git/config", "a/.GIT/x", "link", "missing/../a"} {
+		r := scripted.Reply{Files: map[string]*string{name: &text}}
+		if _, err := r.Run(t.Context(), &agent.Task{Dir: dir}, func([]byte) {}); err == nil {
+			t.Errorf("a reply wrote %s", name)
+		}
+	}
+	if got, err := os.ReadFile(outside); err != nil || string(got) != "untouched" {
+		t.Errorf("the file outside is %q, %v", got, err)
+	}
+	if scripted.ChangesFiles(scripted.Reply{}) || !scripted.ChangesFiles(r) {
+		t.Error("it is wrong which replies change files")
 	}
 }
 

@@ -77,11 +77,16 @@ func tidy(g *workflow.Graph, inLoop bool) (wishes []wish) {
 		case *workflow.Task:
 			wishes = append(wishes, simplify(&s.Prompt.Text, "go on")...)
 			wishes = append(wishes, simplifyInputs(s.Inputs)...)
+			s.Branches = workflow.OneBranch // a merge asks its agent only if files conflict, so it would not follow the replies
+		case *workflow.Human:
+			n.Workspace = workflow.WorkspaceAround
 		case *workflow.Choice:
+			n.Workspace = workflow.WorkspaceAround
 			wishes = append(wishes, simplify(&s.On.Text, "")...)
 		case *workflow.Call:
 			wishes = append(wishes, simplifyInputs(s.Inputs)...)
 		case *workflow.Combine:
+			n.Workspace = workflow.WorkspaceAround
 			plain := s.Inputs
 			if len(plain) > 0 || into[n.ID] == 0 {
 				plain = []workflow.Expr{{Text: "vars.v0"}}

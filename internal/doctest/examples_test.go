@@ -173,6 +173,16 @@ func TestScriptedExamples(t *testing.T) {
 			steps:  map[string]string{"lint-checker": "error", "report-aggregator": "success"},
 		},
 		{
+			name: "three-agents", status: "success",
+			output: "a person would be asked here",
+			steps:  map[string]string{"manual": "success", "together": "success", "check": "error", "fix": "success", "check#2": "success", "ship#2": "success"},
+		},
+		{
+			name: "best-of-three", status: "success",
+			output: "a person would be asked here",
+			steps:  map[string]string{"tries[2]": "success", "best": "success", "keep": "skipped"},
+		},
+		{
 			name: "run-restaurant", input: "channel=drive-thru", status: "success",
 			output: "All clean.",
 			steps: map[string]string{
@@ -340,6 +350,32 @@ func TestReleaseCheckWaitsForAPerson(t *testing.T) {
 	}
 	if out, _ = hocket(t, dir, state, "show", id, "commands"); !strings.Contains(out, "skipped") {
 		t.Errorf("rejected, and all the same:\n%s", out)
+	}
+}
+
+// What three commands made in workspaces lands in the files when a person has approved it, and not before.
+func TestTidy(t *testing.T) {
+	dir, state := repository(t), t.TempDir()
+	commit(t, dir, "bob", "2026-02-02", "notes.txt", "milk  \nbread\n")
+	out, code := hocket(t, dir, state, "run", filepath.Join(examples(t), "tidy.yml"))
+	if code != 3 || !strings.Contains(out, "Land this change as changes to the files") {
+		t.Fatalf("exit code %d, want 3:\n%s", code, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err == nil {
+		t.Error("it landed before it was approved")
+	}
+	_, id, _ := strings.Cut("\n"+out, "\nrun ")
+	id, _, _ = strings.Cut(id, "\n")
+	if out, code = hocket(t, dir, state, "answer", id, "ship", "land", "--resume"); code != 0 {
+		t.Fatalf("exit code %d after the answer:\n%s", code, out)
+	}
+	for file, want := range map[string]string{
+		"INDEX.md": "- [README.md](README.md)\n", "notes.txt": "milk\nbread\n",
+		"TODO.md": "- ./src/shop.go:3:// TO" + "DO: sell\n- ./src/shop.go:4:// FIX" + "ME: price\n",
+	} {
+		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(text) != want {
+			t.Errorf("%s is %q, not %q (%v)", file, text, want, err)
+		}
 	}
 }
 

@@ -95,7 +95,7 @@ func (m *Model) take(e engine.Envelope) {
 	}
 	switch ev := e.Event.(type) {
 	case *engine.Started:
-		m.facts, m.given = ev.Tasks, ev.Inputs
+		m.facts, m.given, m.base = ev.Tasks, ev.Inputs, ev.Base
 		m.begin(&mframe{w: m.bundle.Root, limits: ev.Limits, inputs: ev.Inputs}, nil)
 	case *engine.TaskEnded:
 		m.attemptEnded(attempt(ev.Address), ev)

@@ -23,6 +23,7 @@ import (
 type Model struct {
 	bundle *workflow.Bundle
 	facts  map[string]engine.TaskFacts
+	base   string // the workspace with which the run began
 	now    time.Time
 	clock  time.Duration // the run's own clock
 	active time.Duration // the part of it that counts as run time

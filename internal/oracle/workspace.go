@@ -155,7 +155,7 @@ func (m *Model) places(in *minst) string {
 	if reached := m.reaching(in); len(reached) == 1 {
 		return "from " + reached[0].Workspace
 	}
-	return "from base"
+	return "from " + m.base
 }
 
 // placed returns the same for an attempt of the engine.

@@ -19,7 +19,8 @@ import (
 )
 
 // Play plays each scenario in a project with options and, if it is not "", a driver with workers, of which this
-// process is one. The file "received" in a scenario lists what its tasks received through their edges; update writes it.
+// process is one. The file "received" in a scenario lists what its tasks received through their edges; update writes it. The lines above
+// the first file are read by [Read].
 func Play(t *testing.T, root string, o hocket.Options, driver string, update bool) {
 	files, err := filepath.Glob(filepath.Join(root, "cli/testdata/same/*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -36,6 +37,7 @@ func Play(t *testing.T, root string, o hocket.Options, driver string, update boo
 			for _, f := range archive.Files {
 				s.files[f.Name] = f.Data
 			}
+			s.about = Read(t, archive)
 			for line := range strings.Lines(string(archive.Comment)) {
 				if flags, ok := strings.CutPrefix(line, "flags: --input "); ok {
 					s.inputs = append(s.inputs, strings.TrimSpace(flags))
@@ -56,6 +58,7 @@ type scenario struct {
 	dir     string
 	files   map[string][]byte
 	inputs  []string
+	about   About
 }
 
 // scenarioProject holds the files that the scenarios need to pass the checks: an agent
@@ -75,8 +78,27 @@ func (s *scenario) run() {
 	if s.driver != "" {
 		s.files[".hocket/config.yml"] = append(s.files[".hocket/config.yml"], "driver: "+s.driver+"\n"...)
 	}
+	notations := []string{"flow.yml", "flow.md", "flow.xml", "flow.puml"}
+	if !s.about.Repository {
+		s.play(notations)
+		return
+	}
+	for _, name := range notations {
+		s.dir = s.TempDir()
+		s.play([]string{name})
+		if want, got := string(s.files["left"]), Left(s.T, s.dir); got != want {
+			s.Errorf("%s: the repository has\n%s\nnot\n%s", name, got, want)
+		}
+	}
+}
+
+// play runs the workflow in some notations, in one project.
+func (s *scenario) play(notations []string) {
 	for name, text := range s.files {
 		s.write(filepath.Join(s.dir, name), text)
+	}
+	if s.about.Repository {
+		Repository(s.T, s.dir)
 	}
 	o := s.o
 	o.State = filepath.Join(s.dir, ".state")
@@ -88,7 +110,7 @@ func (s *scenario) run() {
 	if s.driver != "" {
 		defer s.work(p)()
 	}
-	for _, name := range []string{"flow.yml", "flow.md", "flow.xml", "flow.puml"} {
+	for _, name := range notations {
 		trace, received := s.trace(p, name)
 		want := string(s.files["trace"])
 		if s.driver != "" { // how fast it is decides which of two branches comes first
@@ -157,8 +179,34 @@ func (s *scenario) trace(p *hocket.Project, name string) (trace, received string
 	if err != nil {
 		s.Fatal(err)
 	}
+	for _, a := range s.about.Answers {
+		res = s.answer(ctx, run, a)
+	}
 	s.sameAgain(ctx, run, res)
-	return traceOf(res), s.received(ctx, run)
+	return Masked(traceOf(res)), s.received(ctx, run)
+}
+
+// answer answers a question of a waiting run, and waits until the run ends or waits again.
+func (s *scenario) answer(ctx context.Context, run *hocket.Run, a Answer) engine.Result {
+	open, err := run.Questions(ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	i := slices.IndexFunc(open, func(q hocket.Question) bool { return q.Address == a.Address })
+	if i < 0 {
+		s.Fatalf("%s does not ask; the open questions are %+v", a.Address, open)
+	}
+	if _, err := run.Answer(ctx, open[i].ID, hocket.Answer{Value: a.Value, Digest: open[i].Digest}); err != nil {
+		s.Fatal(err)
+	}
+	if err := run.Resume(ctx); err != nil {
+		s.Fatal(err)
+	}
+	res, err := run.Wait(ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return res
 }
 
 // received returns what the edges of a run passed to its tasks. No result shows it, so it
@@ -187,8 +235,8 @@ func (s *scenario) received(ctx context.Context, run *hocket.Run) string {
 			}
 		}
 	}
-	slices.Sort(lines) // parallel steps start in any order
-	return strings.Join(lines, "")
+	slices.Sort(lines)                             // parallel steps start in any order
+	return strings.Join(slices.Compact(lines), "") // an attempt that asked is made again with the answer
 }
 
 func printReceived(list []engine.Received) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 )
 
 func sample() *Cassette {
@@ -98,12 +99,12 @@ func TestWordsThatArePrivate(t *testing.T) {
 
 func TestPathsThatAreRefused(t *testing.T) {
 	for _, path := range []string{"", ".", "..", "../a", "a/../b", "/a", "a/", "./a", "a//b", ".git", ".git/config", "a/.GIT/x", ".git./x", "git~1/x", `a\b`, "C:/x", "a\x00b", "a/.git "} {
-		if CheckPath(path) == nil {
+		if projectfile.CheckPath(path) == nil {
 			t.Errorf("%q is accepted", path)
 		}
 	}
 	for _, path := range []string{"a", "a/b.txt", ".gitignore", ".github/x.yml", "..a", "ünï"} {
-		if err := CheckPath(path); err != nil {
+		if err := projectfile.CheckPath(path); err != nil {
 			t.Error(err)
 		}
 	}
@@ -172,7 +173,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, i := range c.Interactions {
 			for _, change := range i.Reply.Files {
-				if CheckPath(change.Path) != nil {
+				if projectfile.CheckPath(change.Path) != nil {
 					t.Errorf("accepts %q", change.Path)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -189,7 +190,7 @@ func readChange(n strictyaml.Node) Change {
 	m := n.Map()
 	path := m.Get("path")
 	c := Change{Path: path.Name(), Was: m.Name("was"), Deleted: m.Bool("deleted"), Executable: m.Bool("executable")}
-	if err := CheckPath(c.Path); err != nil {
+	if err := projectfile.CheckPath(c.Path); err != nil {
 		at := path
 		if !at.Exists() {
 			at = n

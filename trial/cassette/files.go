@@ -10,9 +10,10 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/projectfile"
 )
 
 // Change is a file that an attempt wrote or deleted.
@@ -38,23 +39,6 @@ const (
 	mostFile  = 4 << 20
 	mostFiles = 64 << 20
 )
-
-// CheckPath returns an error unless a path names a file that a recording may change.
-func CheckPath(name string) error {
-	switch {
-	case name == "" || name == ".":
-		return errors.New("the path is empty")
-	case strings.ContainsAny(name, "\\:\x00") || path.IsAbs(name) || path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)):
-		return fmt.Errorf("the path %q leaves the directory, or is not in its plain form", name)
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		// Systems that ignore case, and what they drop or shorten, see other names for the same folder.
-		if plain := strings.ToLower(strings.TrimRight(part, ". ")); plain == ".git" || strings.HasPrefix(plain, "git~") {
-			return fmt.Errorf("the path %q is in a repository of git", name)
-		}
-	}
-	return nil
-}
 
 // ReadFiles reads a directory. Symbolic links and files that are too large are errors.
 func ReadFiles(dir string) (Files, error) {
@@ -144,10 +128,10 @@ func Apply(dir string, changes []Change, p *Places) error {
 }
 
 func (c Change) apply(root *os.Root, p *Places) error {
-	if err := CheckPath(c.Path); err != nil {
+	if err := projectfile.CheckPath(c.Path); err != nil {
 		return err
 	}
-	if err := noLinks(root, c.Path); err != nil {
+	if err := projectfile.NoLinks(root, c.Path); err != nil {
 		return err
 	}
 	was := ""
@@ -178,24 +162,6 @@ func (c Change) apply(root *os.Root, p *Places) error {
 		return err
 	}
 	return root.Chmod(c.Path, mode)
-}
-
-// noLinks returns an error if a path goes through a symbolic link.
-func noLinks(root *os.Root, name string) error {
-	parts := strings.Split(name, "/")
-	for i := range parts {
-		info, err := root.Lstat(strings.Join(parts[:i+1], "/"))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a symbolic link", strings.Join(parts[:i+1], "/"))
-		}
-	}
-	return nil
 }
 
 // hideContent is Hide for the content of a file. Binary content has no placeholders.

@@ -1,0 +1,47 @@
+package projectfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// CheckPath returns an error unless a path, with slashes, names a file in a directory that untrusted data, such
+// as a recording, may change: inside of the directory, and in no repository of git.
+func CheckPath(name string) error {
+	switch {
+	case name == "" || name == ".":
+		return errors.New("the path is empty")
+	case strings.ContainsAny(name, "\\:\x00") || path.IsAbs(name) || path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)):
+		return fmt.Errorf("the path %q leaves the directory, or is not in its plain form", name)
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		// Systems that ignore case, and what they drop or shorten, see other names for the same folder.
+		if plain := strings.ToLower(strings.TrimRight(part, ". ")); plain == ".git" || strings.HasPrefix(plain, "git~") {
+			return fmt.Errorf("the path %q is in a repository of git", name)
+		}
+	}
+	return nil
+}
+
+// NoLinks returns an error if a path in a directory goes through a symbolic link, or is one.
+func NoLinks(root *os.Root, name string) error {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		info, err := root.Lstat(strings.Join(parts[:i+1], "/"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a symbolic link", strings.Join(parts[:i+1], "/"))
+		}
+	}
+	return nil
+}

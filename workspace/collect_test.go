@@ -1,0 +1,163 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPipesThatGitReads has pipes where git reads a file: it would wait for somebody who writes.
+func TestPipesThatGitReads(t *testing.T) {
+	if _, err := exec.LookPath("mkfifo"); err != nil {
+		t.Skip("needs mkfifo")
+	}
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for i, name := range []string{".gitignore", "dir/.gitignore", ".gitattributes", "new/dir/.gitattributes", ".gitmodules"} {
+		w := f.checkout(s, Attempt{"r1", fmt.Sprint("step", i), 1}, b.Commit)
+		f.write(filepath.Join(w.Root, "work.txt"), "work\n")
+		file := filepath.Join(w.Root, filepath.FromSlash(name))
+		f.mkdir(filepath.Dir(file))
+		f.no(ignoreMissing(os.Remove(file)))
+		f.no(exec.Command("mkfifo", file).Run())
+		if _, err := w.Collect(ctx, "work"); err == nil || !strings.Contains(err.Error(), name+" is not a regular file") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		f.no(w.Close())
+		next, err := s.Checkout(ctx, Attempt{"r1", w.Address, 2}, b.Commit)
+		f.no(err)
+		if got := f.read(next.LeftIn, "work.txt"); got != "work\n" || next.Reason == nil {
+			t.Errorf("%s: left in %s, %v", name, next.LeftIn, next.Reason)
+		}
+		f.no(next.Close())
+	}
+}
+
+func TestWhatTakesTooLongIsKept(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	f.write(filepath.Join(w.Root, "work.txt"), "work\n")
+	f.no(w.Close())
+	limit := recoverTime
+	recoverTime = 0
+	defer func() { recoverTime = limit }()
+	next := f.checkout(s, Attempt{"r1", "step", 2}, b.Commit)
+	defer next.Close()
+	if next.Reason == nil || !strings.Contains(next.Reason.Error(), "could not be captured within") || f.read(next.LeftIn, "work.txt") != "work\n" {
+		t.Errorf("left in %s, %v", next.LeftIn, next.Reason)
+	}
+}
+
+func TestUnreadableDirectories(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	f.write(filepath.Join(w.Root, "out", "in", "f"), "important\n")
+	for dir, mode := range map[string]os.FileMode{"out/in": 0, "dir": 0o200, "out": 0o400, ".": 0o300} {
+		f.no(os.Chmod(filepath.Join(w.Root, dir), mode))
+	}
+	c := f.collect(w)
+	f.has(s, c, "out/in/f", "important\n")
+	f.has(s, c, "dir/b.txt", "b\n")
+	for _, dir := range []string{".", "out", "out/in", "dir"} { // root could read them anyway
+		if info, err := os.Stat(filepath.Join(w.Root, dir)); err != nil || info.Mode().Perm()&0o500 != 0o500 {
+			t.Errorf("%s: %v, %v", dir, info.Mode(), err)
+		}
+	}
+}
+
+// deep creates a file whose path is longer than the system accepts.
+func (f *fixture) deep(dir string) {
+	f.Helper()
+	root, err := os.OpenRoot(dir)
+	f.no(err)
+	for range 60 {
+		name := strings.Repeat("d", 100)
+		f.no(root.Mkdir(name, 0o755))
+		below, err := root.OpenRoot(name)
+		f.no(err)
+		f.no(root.Close())
+		root = below
+	}
+	f.no(root.WriteFile("leaf", []byte("x"), 0o644))
+	f.no(root.Close())
+}
+
+// noise makes git print many warnings.
+func (f *fixture) noise(dir string) {
+	f.Helper()
+	var b strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&b, "* -!bad%d%s\n", i, strings.Repeat("a", 40))
+	}
+	f.write(filepath.Join(dir, ".gitattributes"), b.String())
+}
+
+// TestNothingIsLostSilently has files that git does not add, and only warns about. An agent can hide the warning among others.
+func TestNothingIsLostSilently(t *testing.T) {
+	for _, noise := range []bool{false, true} {
+		t.Run(fmt.Sprint("noise ", noise), func(t *testing.T) {
+			f := newFixture(t)
+			s := f.open()
+			b := f.capture(s, "r1")
+			w := f.checkout(s, Attempt{"r1", "deep", 1}, b.Commit)
+			if noise {
+				f.noise(w.Root)
+			}
+			f.deep(w.Root)
+			_, err := w.Collect(t.Context(), "work")
+			var unread *UnreadableError
+			if !errors.As(err, &unread) || !strings.HasPrefix(unread.Dirs[0], "ddd") {
+				t.Errorf("a long path: error %v", err)
+			}
+			f.write(filepath.Join(w.Root, ".gitignore"), "d*d/\n")
+			if _, err := w.Collect(t.Context(), "work"); err != nil {
+				t.Errorf("a long path that is ignored: error %v", err)
+			}
+			f.no(w.Close())
+
+			w = f.checkout(s, Attempt{"r1", "nested", 1}, b.Commit)
+			defer w.Close()
+			if noise {
+				f.noise(w.Root)
+			}
+			nested := filepath.Join(w.Root, "wo\nrk")
+			f.write(filepath.Join(nested, "important.txt"), "important\n")
+			f.git(nested, "init", "-q")
+			f.git(nested, "add", "-A")
+			f.git(nested, "commit", "-qm", "x")
+			_, err = w.Collect(t.Context(), "work")
+			var inside *NestedError
+			if !errors.As(err, &inside) || !slices.Equal(inside.Paths, []string{"wo\nrk"}) {
+				t.Errorf("a repository inside: error %v", err)
+			}
+			f.git(w.Root, "add", "-A")
+			f.git(w.Root, "commit", "-qm", "mine")
+			if _, err = w.Collect(t.Context(), "work"); !errors.As(err, &inside) {
+				t.Errorf("a repository inside that was committed: error %v", err)
+			}
+		})
+	}
+}
+
+func TestCaptureNamesWhatItCannotRead(t *testing.T) {
+	f := newFixture(t)
+	f.deep(f.repo)
+	b := f.capture(f.open(), "r1")
+	if len(b.Warnings) != 1 || !strings.Contains(b.Warnings[0], "cannot be read: its files are not captured") {
+		t.Errorf("warnings %.200q", b.Warnings)
+	}
+}
