@@ -240,20 +240,16 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 // that asks it. So no process has to wait for the answer, and an answer to another question, or to one about
 // something that has changed, does not count.
 func (c *attemptAt) asks(q engine.Asked) (*engine.Answer, driver.Outcome) {
-	q.Address = c.task.Address
-	q.Text = visibleBytes(q.Text)
-	if detail := visibleBytes(q.Detail); detail != q.Detail {
-		q.Detail = strings.TrimRight(detail, "\n") + "\n\nBytes that are not UTF-8 are shown as \\x and two digits."
-	}
+	q.Address, q.Text, q.Detail = c.task.Address, storable(q.Text), storable(q.Detail)
 	if a := c.task.Answer; a != nil && a.Digest == q.Digest() {
 		return a, driver.Outcome{}
 	}
 	return nil, driver.Outcome{Asks: &q}
 }
 
-// visibleBytes replaces what is not UTF-8 by escapes such as \xe9. Journals cannot store it, so the answer would be to another
-// question, and different bytes would look the same.
-func visibleBytes(text string) string {
+// storable writes bytes that are not UTF-8 as escapes, such as \xe9. They are in diffs of files in other encodings. The
+// journal would store others in their place, so that no answer would be to the same question.
+func storable(text string) string {
 	if utf8.ValidString(text) {
 		return text
 	}

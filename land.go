@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
@@ -134,6 +135,7 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 	if plan.Diff.Truncated {
 		detail += fmt.Sprintf("… the diff is longer; its files are: %s\n", strings.Join(paths(plan.Diff), ", "))
 	}
+	detail += aboutBytes(plan.Diff.Patch)
 	if plan.Message != "" { // indented, so that no line of it looks like another part
 		detail += "\n" + messageHeading + "\n"
 		for line := range strings.SplitSeq(plan.Message, "\n") {
@@ -149,6 +151,14 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 		},
 		Custom: true,
 	}
+}
+
+// aboutBytes explains the escapes that a question shows for bytes that are not UTF-8: a file may contain the same text.
+func aboutBytes(diff string) string {
+	if utf8.ValidString(diff) {
+		return ""
+	}
+	return "… bytes that are not UTF-8 are shown as \\x and two digits\n"
 }
 
 func landedText(l workspace.Landing, landed workspace.Landed) string {

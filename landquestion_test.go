@@ -21,7 +21,7 @@ steps:
 `}, hocket.Options{Agents: agents{"editor": editor()}})
 	r := start(t, p, "w.yml", nil)
 	wait(t, r)
-	const note = `Bytes that are not UTF-8 are shown as \x and two digits.`
+	const note = "… bytes that are not UTF-8 are shown as \\x and two digits\n"
 	for _, answer := range []string{"two", "land"} {
 		q := question(t, r)
 		for _, want := range []string{"\n-caf\\xe9\n", "\n+caf\\xe9 2\n", `b/n\351"`, "\n" + note} {

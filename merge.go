@@ -248,6 +248,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 		if d.Truncated {
 			fmt.Fprintf(&diffs, "… the diff is longer; its files are: %s\n", strings.Join(paths(d), ", "))
 		}
+		diffs.WriteString(aboutBytes(d.Patch))
 	}
 	var out driver.Outcome
 	switch {
