@@ -27,16 +27,16 @@ func (p *Project) workspaces(ctx context.Context) (*workspace.Store, error) {
 
 func (p *Project) workspaceDir() string { return filepath.Join(p.State(), "workspaces") }
 
-// capture records what the project is now, for a run of the bundle. Keep keeps it for a run, when that has an id, and
+// capture records what the project is now, for a run of the bundle with replies, if there are any. Keep keeps it for a run, when that has an id, and
 // forgets it otherwise.
-func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspace.Base, keep func(run string) error, err error) {
+func (p *Project) capture(ctx context.Context, b *workflow.Bundle, replies *Replies) (base workspace.Base, keep func(run string) error, err error) {
 	keep = func(string) error { return nil }
 	if !b.Isolates() {
 		return base, keep, nil
 	}
 	store, err := p.workspaces(ctx)
 	if err == nil {
-		if err := canLand(store, b); err != nil {
+		if err := p.canLand(store, b, replies); err != nil {
 			return base, keep, err
 		}
 		base, keep, err = p.captured(ctx, store)
@@ -65,10 +65,14 @@ func (p *Project) captured(ctx context.Context, store *workspace.Store) (base wo
 }
 
 // canLand returns an error if a landing needs a repository and there is none: before agents have worked for nothing.
-func canLand(store *workspace.Store, b *workflow.Bundle) (err error) {
+// A reply or a recording lands nothing.
+func (p *Project) canLand(store *workspace.Store, b *workflow.Bundle, replies *Replies) (err error) {
+	if p.o.Trial.replays() {
+		return nil
+	}
 	for _, w := range check.Workflows(*b) {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil {
+			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil && (replies == nil || !replies.CoversTask(n.ID)) {
 				if wrong := store.CheckHow(howOf(t.Settings)); wrong != nil {
 					err = fmt.Errorf("step %s of %s cannot land: %w", n.ID, w.Name, wrong)
 				}
