@@ -52,6 +52,11 @@ func (j *judgement) status(x *Expect) {
 		if text := j.r.result.Error; text != "" {
 			found.Summary += ": " + text
 		}
+		for _, s := range j.r.result.Steps {
+			if s.Status == engine.TimedOut && slices.Contains(j.r.player.silent, s.Node) {
+				found.Detail = fmt.Sprintf("%s asks a person, and has no reply, so nobody answered in time: add %s to `replies`", s.Address, s.Node)
+			}
+		}
 		j.found = append(j.found, found)
 	}
 }

@@ -111,3 +111,15 @@ func TestMistakesInWorkflowsComeFirst(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A person without a reply says nothing. Who has forgotten one is told.
+func TestForgottenAnswer(t *testing.T) {
+	root := project(t, map[string]string{
+		"flow.yml":               "name: flow\nsteps:\n  - {id: q, human: Good, timeout: 1h}\n",
+		".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a}]\n",
+	})
+	o := run(t, root, trial.Options{})[0]
+	if len(o.Problems) != 1 || !strings.Contains(o.Problems[0].Summary, "nobody answered") || !strings.Contains(o.Problems[0].Detail, "add q to `replies`") {
+		t.Errorf("%+v", o.Problems)
+	}
+}
