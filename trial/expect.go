@@ -67,7 +67,12 @@ func (j *judgement) match(what string, m *Match, value any) {
 	}
 	found := Problem{Summary: what + " is not as expected", Pos: m.Pos, Diff: Diff(m.String(), workflow.FormatText(value))}
 	if m.Contains != "" || m.Matches != nil {
-		found.Summary, found.Diff = fmt.Sprintf("%s is not %s", what, m), marked(Added, strings.Split(workflow.FormatText(value), "\n"))
+		found.Summary, found.Diff = fmt.Sprintf("%s is not %s", what, m), nil
+		if text := workflow.FormatText(value); text != "" {
+			found.Diff = marked(Added, strings.Split(text, "\n"))
+		} else {
+			found.Summary += ": it is empty"
+		}
 	}
 	j.found = append(j.found, found)
 }
