@@ -281,7 +281,7 @@ func (r *Run) exported(warn func(string)) (end func()) {
 	return func() {
 		stop()
 		problem := x.lastProblem()
-		r.p.noteExport(problem)
+		r.p.noteExport(r.id, problem)
 		if problem != "" {
 			warn(problem + "; to send them later, run `hocket trace " + r.id + " --export`")
 		}
@@ -325,7 +325,7 @@ func (p *Project) exportWork(ctx context.Context, d driver.Driver, warn func(str
 		stop()
 		v.end()
 		problem := x.lastProblem()
-		p.noteExport(problem)
+		p.noteExport("", problem)
 		if problem != "" && warn != nil {
 			warn(problem)
 		}
@@ -371,30 +371,36 @@ func (v *visits) end() {
 type exportNote struct {
 	At      time.Time `json:"at"`
 	Problem string    `json:"problem"`
+	Run     string    `json:"run,omitempty"` // whose spans are missing; "": those of several
 }
 
 func (p *Project) exportFile() string { return filepath.Join(p.State(), "telemetry.json") }
 
-// noteExport stores what went wrong. That it cannot be stored changes nothing.
-func (p *Project) noteExport(problem string) {
-	before, _ := p.exportProblem()
-	if before == problem {
-		return
-	}
-	if problem == "" {
+// noteExport stores what went wrong with a run, or that the last one was exported. That it cannot be stored changes nothing.
+func (p *Project) noteExport(run, problem string) {
+	before := p.exportProblem()
+	switch {
+	case problem == "" && before.Problem != "":
 		_ = os.Remove(p.exportFile())
-		return
-	}
-	if data, err := json.Marshal(exportNote{time.Now().UTC(), problem}); err == nil {
-		_ = wholefile.Write(p.exportFile(), data, 0o600)
+	case problem != "" && (before.Problem != problem || before.Run != run):
+		if data, err := json.Marshal(exportNote{time.Now().UTC(), problem, run}); err == nil {
+			_ = wholefile.Write(p.exportFile(), data, 0o600)
+		}
 	}
 }
 
-func (p *Project) exportProblem() (string, time.Time) {
-	var n exportNote
+// forgetExport forgets what went wrong with a run whose spans were sent later.
+func (p *Project) forgetExport(run string) {
+	if before := p.exportProblem(); before.Run == run || before.Run == "" {
+		p.noteExport(run, "")
+	}
+}
+
+// exportProblem returns what went wrong last; a zero note if nothing did.
+func (p *Project) exportProblem() (n exportNote) {
 	data, err := os.ReadFile(p.exportFile())
 	if err != nil || json.Unmarshal(data, &n) != nil {
-		return "", time.Time{}
+		return exportNote{}
 	}
-	return n.Problem, n.At
+	return n
 }

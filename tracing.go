@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/trace"
 )
 
@@ -94,7 +95,7 @@ func (r *Run) builder(ctx context.Context, texts bool) (*trace.Builder, *engine.
 		return nil, nil, err
 	}
 	o := trace.Options{
-		Run: r.id, Bundle: pin.Bundle, Outer: info.Owner.Labels[outerLabel], Texts: texts, Executor: executorsOf(pin),
+		Run: r.id, Bundle: pin.Bundle, Outer: info.Owner.Labels[outerLabel], Texts: texts, Executor: r.p.executorsOf(pin),
 		Details: func(address string, attempt int) trace.Details { return r.details(ctx, address, attempt, texts) },
 	}
 	if info.Origin != "" { // what came from the other run was recorded at once
@@ -110,21 +111,33 @@ func (r *Run) builder(ctx context.Context, texts bool) (*trace.Builder, *engine.
 	return trace.NewBuilder(o), run, nil
 }
 
-// executorsOf returns which executor does the work of an agent.
-func executorsOf(pin *driver.Pin) func(name, agent string) string {
+// executorsOf returns which executor does the work of an agent, and the provider of its model.
+func (p *Project) executorsOf(pin *driver.Pin) func(name, agent string) (executor, provider string) {
 	agents, err := agent.DecodeSet(pin.Agents, nil)
 	if err != nil {
 		return nil
 	}
 	agents = agents.Snapshot()
-	l := &lanes{pin: pin}
-	return func(name, of string) string {
+	l, config := &lanes{pin: pin}, p.Config()
+	return func(name, of string) (executor, provider string) {
 		d, _, _ := agents.ResolveLane(of, l.workflow(name).RoleOf(of)) // without its executor, there is still a definition
 		if d == nil {
-			return of // it is an executor itself
+			return of, "" // it is an executor itself
 		}
-		return d.Agent
+		return d.Agent, providerIn(config, d)
 	}
+}
+
+// providerIn returns the name of the provider of an agent's model, as far as the project says it; "" if it does not.
+func providerIn(config project.Config, d *agent.Definition) string {
+	if named, ok := d.Settings["provider"].(string); ok && named != "" {
+		return named
+	}
+	before, _, ok := strings.Cut(cmp.Or(d.Model, config.Model), "/")
+	if _, known := config.Providers[before]; ok && (known || usualKeys[before] != nil) {
+		return before
+	}
+	return ""
 }
 
 // maxTranscript is the size of the longest transcript that is read for spans, in bytes.
@@ -186,7 +199,7 @@ func (r *Run) Export(ctx context.Context, endpoint string) (Exported, error) {
 		c = trace.FromEnv(func(name string) string {
 			switch {
 			case name == "OTEL_EXPORTER_OTLP_ENDPOINT":
-				return endpoint
+				return strings.TrimSuffix(strings.TrimRight(endpoint, "/"), "/v1/traces") // of those who name the whole URL
 			case name == "OTEL_METRICS_EXPORTER":
 				return "none"
 			case strings.HasSuffix(name, "_ENDPOINT"), name == "OTEL_TRACES_EXPORTER", name == "OTEL_SDK_DISABLED":
@@ -195,7 +208,7 @@ func (r *Run) Export(ctx context.Context, endpoint string) (Exported, error) {
 			return os.Getenv(name)
 		})
 		for i, problem := range c.Problems {
-			c.Problems[i] = strings.Replace(problem, "invalid OTEL_EXPORTER_OTLP_ENDPOINT:", "invalid endpoint:", 1)
+			c.Problems[i] = strings.Replace(problem, "invalid OTEL_EXPORTER_OTLP_ENDPOINT", "invalid endpoint", 1)
 		}
 	} else if !c.On() {
 		var err error
@@ -224,7 +237,11 @@ func (r *Run) Export(ctx context.Context, endpoint string) (Exported, error) {
 		}
 	}
 	report := x.Report()
-	return Exported{report.Sent, report.Rejected + report.Dropped + len(spans), report.Problem}, context.Cause(ctx)
+	done := Exported{report.Sent, report.Rejected + report.Dropped + len(spans), report.Problem}
+	if done.Left == 0 {
+		r.p.forgetExport(r.id)
+	}
+	return done, context.Cause(ctx)
 }
 
 // collector returns where the project's runs are exported to: where the environment says, otherwise where config.yml does, if
@@ -276,6 +293,7 @@ type Telemetry struct {
 	Place   string   // where spans are sent to; "": nowhere
 	Wrong   []string // what in the configuration is wrong
 	Problem string   // of the last export of a run; ""
+	Run     string   // whose spans are missing; "": that of several, or it is not known
 	At      time.Time
 }
 
@@ -289,7 +307,8 @@ func (p *Project) Telemetry() (Telemetry, error) {
 			t.Place = to.Place()
 		}
 	}
-	t.Problem, t.At = p.exportProblem()
+	note := p.exportProblem()
+	t.Problem, t.Run, t.At = note.Problem, note.Run, note.At
 	return t, err
 }
 

@@ -419,3 +419,96 @@ steps:
 		}
 	}
 }
+
+// What a person is asked between two attempts is a part of the attempt: every span has an id of its own.
+func TestLandingIsOneSpan(t *testing.T) {
+	p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "echo two >> a.txt"}
+  - {id: ship, land: patch}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	reply(t, r, "land")
+	all, err := r.Trace(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, s := range all {
+		if seen[s.ID.String()] {
+			t.Errorf("two spans have the id of %s", s.Name)
+		}
+		seen[s.ID.String()] = true
+		if s.Get("hocket.address") != "ship" {
+			continue
+		}
+		var events []string
+		for _, e := range s.Events {
+			events = append(events, e.Name)
+		}
+		if got := strings.Join(events, " "); got != "hocket.asked hocket.answered hocket.again" || s.Error != "" {
+			t.Errorf("%s: %q, %q", s.Name, got, s.Error)
+		}
+	}
+	if len(all) != 3 {
+		t.Errorf("%d spans", len(all))
+	}
+}
+
+// The only response of an attempt has used what the attempt has, and its provider is the one that the project names.
+func TestResponsesHaveProviders(t *testing.T) {
+	traits := agent.Traits{Prompted: true, Supports: func(_ *agent.Definition, key string) bool { return key == "model" }}
+	exec := agent.New(traits, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		task.NoteModel("gpt-tiny")
+		task.Record(agent.AssistantText{Text: "hi"})
+		return agent.Result{Output: "hi", Usage: agent.Usage{CostUSD: 0.5, TokensIn: 100, TokensOut: 7}}, nil
+	})
+	for model, want := range map[string]string{"local/gpt-tiny": "local", "google/gpt-tiny": "gcp.gemini", "gpt-tiny": "openai"} {
+		p := open(t, map[string]string{
+			"w.yml":                     "name: w\nsteps:\n  - {id: a, agent: writer, prompt: hi}\n",
+			".hocket/agents/writer.yml": "agent: thinker\nmodel: " + model + "\n",
+			".hocket/config.yml":        "providers: {local: {api: openai-compatible, base_url: 'http://127.0.0.1:1/v1'}}\n",
+		}, hocket.Options{Agents: agents{"thinker": exec}})
+		r := start(t, p, "w.yml", nil)
+		wait(t, r)
+		all, err := r.Trace(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		chats := 0
+		for _, s := range all {
+			if s.Operation == spans.Chat {
+				chats++
+				if u := s.Usage(); u.TokensIn != 100 || u.TokensOut != 7 || u.CostUSD != 0.5 {
+					t.Errorf("%s: %+v", s.Name, u)
+				}
+			}
+			if got := s.Get("gen_ai.provider.name"); s.Operation != spans.InvokeWorkflow && got != want {
+				t.Errorf("%s: the provider of %s is %v, not %s", model, s.Name, got, want)
+			}
+		}
+		if chats != 1 {
+			t.Errorf("%d responses", chats)
+		}
+	}
+}
+
+// What could not be exported is known with its run, until it was sent.
+func TestExportedLaterIsForgotten(t *testing.T) {
+	traceTo(t, "http://127.0.0.1:1")
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n"}, hocket.Options{})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	told, err := p.Telemetry()
+	if err != nil || told.Problem == "" || told.Run != r.ID() {
+		t.Fatalf("%+v, %v", told, err)
+	}
+	c := tracetest.New(t)
+	if done, err := r.Export(t.Context(), c.URL+"/v1/traces"); err != nil || done.Left > 0 || len(c.Spans()) == 0 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if told, err = p.Telemetry(); err != nil || told.Problem != "" {
+		t.Errorf("%+v, %v", told, err)
+	}
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,9 +145,13 @@ func checkTelemetry(p *hocket.Project) []finding {
 		list = append(list, finding{"telemetry", fine, "spans are exported to " + t.Place, ""})
 	}
 	if t.Problem != "" {
-		list = append(list, finding{"telemetry", warning, "on " + t.At.Local().Format(time.DateTime) + ": " + t.Problem, "run `hocket trace RUN --export` when the collector works, to send what is missing"})
+		of := ""
+		if t.Run != "" {
+			of = ", run " + t.Run
+		}
+		list = append(list, finding{"telemetry", warning, "on " + t.At.Local().Format(time.DateTime) + of + ": " + t.Problem, fmt.Sprintf("run `hocket trace %s --export` when the collector works, to send what is missing", cmp.Or(t.Run, "RUN"))})
 	}
-	for _, text := range t.Wrong {
+	for _, text := range slices.Compact(t.Wrong) { // traces and metrics have the same mistake in a variable of both
 		list = append(list, finding{"telemetry", warning, text, "correct the variable, or unset it"})
 	}
 	var untrusted *hocket.UntrustedError

@@ -40,7 +40,8 @@ and compares what happened with what it expects. Time is virtual: a question tha
 for a day takes no time. No agent, program or server is used, except for commands in cases
 with "exec: true".
 
-Name files, or cases by their names, to run only those. The exit code is 1 if a case fails.
+Name files, or cases by their names, to run only those. The exit code is 1 if a case fails, and 2 if a
+file that it needs is invalid.
 
 With --record, the cases that name a cassette run with real agents, which may cost money,
 and write it. With --live they run with real agents, and report what differs from it.`,
@@ -113,11 +114,19 @@ func (a *app) test(ctx context.Context, names []string, f *testFlags) error {
 	if err != nil {
 		return err
 	}
-	cases, err := a.cases(p, names)
+	began := time.Now()
+	cases, broken, err := a.cases(p, names)
+	if len(broken) > 0 && f.junit != "" { // who reads only the report has to know
+		if failed := a.junit(p, f.junit, broken, began); failed != nil {
+			return failed
+		}
+	}
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	if f.mode() != trial.Replay && !slices.ContainsFunc(cases, func(c *trial.Case) bool { return c.Cassette != "" }) {
+		return usagef("name one in the case, such as `cassette: cassettes/"+cases[0].File.Name+".yml`", "no case names a cassette, so there is nothing to record or to compare")
+	}
 	o := trial.Options{Host: a.hostOptions(), Mode: f.mode(), Parallel: 2 * runtime.GOMAXPROCS(0)}
 	if f.mode() != trial.Replay {
 		lines := a.newLines(&workflow.Bundle{Root: &workflow.Workflow{}})
@@ -142,11 +151,7 @@ func (a *app) test(ctx context.Context, names []string, f *testFlags) error {
 	}
 	covered := trial.CoverageOf(all)
 	if f.junit != "" {
-		var report bytes.Buffer
-		if err := trial.JUnit(&report, p.Root(), all, began); err != nil {
-			return err
-		}
-		if err := os.WriteFile(a.outPath(f.junit), report.Bytes(), 0o666); err != nil {
+		if err := a.junit(p, f.junit, all, began); err != nil {
 			return err
 		}
 	}
@@ -161,6 +166,9 @@ func (a *app) test(ctx context.Context, names []string, f *testFlags) error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(all, func(o *trial.Outcome) bool { return o.Invalid.Errors() }) {
+		return exitError(exitUsage)
+	}
 	if slices.ContainsFunc(all, func(o *trial.Outcome) bool { return !o.Passed() }) {
 		return exitError(exitFailed)
 	}
@@ -171,18 +179,45 @@ func (a *app) test(ctx context.Context, names []string, f *testFlags) error {
 	return nil
 }
 
-// cases reads the test files of a project, and returns the cases with these names.
-func (a *app) cases(p *hocket.Project, names []string) ([]*trial.Case, error) {
-	files, err := a.testFiles(p)
+// junit writes a report for other programs.
+func (a *app) junit(p *hocket.Project, file string, all []*trial.Outcome, began time.Time) error {
+	var report bytes.Buffer
+	if err := trial.JUnit(&report, p.Root(), all, began); err != nil {
+		return err
+	}
+	return os.WriteFile(a.outPath(file), report.Bytes(), 0o666)
+}
+
+// cases reads the test files of a project, and returns the cases with these names. Files with mistakes matter only if all
+// are wanted, or their cases are; broken are outcomes that say what is wrong with them.
+func (a *app) cases(p *hocket.Project, names []string) (cases []*trial.Case, broken []*trial.Outcome, err error) {
+	files, wrong, err := a.testFiles(p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var all []*trial.Case
 	for _, f := range files {
 		all = append(all, f.Cases...)
 	}
+	cases, err = a.chosen(all, names)
+	var found workflow.Diagnostics
+	for _, f := range files {
+		chosen := len(names) == 0 || err != nil || slices.ContainsFunc(cases, func(c *trial.Case) bool { return c.File == f }) || slices.Contains(names, f.Name)
+		if chosen && wrong[f].Errors() {
+			found = append(found, wrong[f]...)
+			broken = append(broken, &trial.Outcome{Case: &trial.Case{File: f, Name: "the file"}, Invalid: wrong[f]})
+		}
+	}
+	if found.Errors() {
+		return nil, broken, &diagnosticsError{found}
+	}
+	return cases, nil, err
+}
+
+// chosen returns the cases with these names, or all.
+func (a *app) chosen(all []*trial.Case, names []string) ([]*trial.Case, error) {
 	if len(all) == 0 {
-		return nil, usagef("write one as docs/howto/test-workflows.md describes, or make one of a run with `hocket cassette RUN`", "the project has no tests in %s", trial.Dir)
+		return nil, usagef("make one of a run with `hocket cassette RUN`, or write one: `hocket schema test` prints what it may contain", "the project has no tests in %s", trial.Dir)
 	}
 	if len(names) == 0 {
 		return all, nil
@@ -219,26 +254,22 @@ func (a *app) isNamed(c *trial.Case, name string) bool {
 	return err == nil && file == c.File.Path
 }
 
-// testFiles reads the test files of a project.
-func (a *app) testFiles(p *hocket.Project) ([]*trial.File, error) {
+// testFiles reads the test files of a project, and what is wrong with each.
+func (a *app) testFiles(p *hocket.Project) (files []*trial.File, wrong map[*trial.File]workflow.Diagnostics, err error) {
 	paths, err := trial.Files(p.Root())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var files []*trial.File
-	var found workflow.Diagnostics
+	wrong = map[*trial.File]workflow.Diagnostics{}
 	for _, path := range paths {
 		text, err := p.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		f, wrong := trial.Read(p.Root(), path, text)
-		files, found = append(files, f), append(found, wrong...)
+		f, found := trial.Read(p.Root(), path, text)
+		files, wrong[f] = append(files, f), found
 	}
-	if found.Errors() {
-		return nil, &diagnosticsError{found}
-	}
-	return files, nil
+	return files, wrong, nil
 }
 
 // watchTests runs the tests whenever a file of the project changes.
@@ -273,7 +304,7 @@ func (a *app) completeTests(_ *cobra.Command, _ []string, _ string) ([]string, c
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	files, err := a.testFiles(p)
+	files, _, err := a.testFiles(p)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
 // ClaimExport lets one caller export the events of a run after a number up to another one, see driver.Driver. How far
@@ -30,17 +30,14 @@ func (s *Store) ClaimExport(run string, after, through int) (claimed int, mine b
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, false, explain(file, err)
 	}
+	damaged := false
 	if err == nil {
-		if claimed, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
-			return 0, false, fmt.Errorf("%s is damaged; remove it: %w", file, err)
-		}
+		claimed, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		damaged = err != nil
 	}
 	if claimed > after || through <= after {
 		return claimed, false, nil
 	}
-	err = os.WriteFile(file+".new", []byte(strconv.Itoa(through)), 0o600)
-	if err == nil {
-		err = os.Rename(file+".new", file)
-	}
-	return through, err == nil, explain(file, err)
+	err = wholefile.Write(file, []byte(strconv.Itoa(through)), 0o600)
+	return through, err == nil && !damaged, explain(file, err) // what is claimed in a damaged file may have been exported: nothing is twice
 }

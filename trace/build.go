@@ -20,8 +20,9 @@ type Options struct {
 	Own int
 	// Texts means that prompts, outputs, arguments and messages of errors become part of the spans.
 	Texts bool
-	// Executor returns what does the work of an agent of a workflow, such as llm or shell; "" if it is unknown. Nil: never known.
-	Executor func(workflow, agent string) string
+	// Executor returns what does the work of an agent of a workflow, such as llm or shell, and the provider of its model as
+	// the project names it; "" if they are unknown. Nil: never known.
+	Executor func(workflow, agent string) (executor, provider string)
 	// Details returns what is stored about an attempt that has ended. Nil: nothing.
 	Details func(address string, attempt int) Details
 }
@@ -55,13 +56,14 @@ type attemptKey struct {
 	number  int
 }
 
-// attempt is one in progress. One that was lost, or waits for a quota or for an answer, goes on with the same number.
+// attempt is one in progress. One that was lost, waits for a quota, or asked a person goes on with the same number.
 type attempt struct {
-	span  Span
-	used  engine.Usage // before it asked
-	begun bool         // a driver has it
-	waits bool         // no driver has it any more, or not yet again
-	stops bool         // its step was cancelled
+	span     Span
+	provider string       // of its model, as the project names it; "": unknown
+	used     engine.Usage // before it went on
+	begun    bool         // a driver has it
+	waits    bool         // no driver has it any more, or not yet again
+	stops    bool         // its step was cancelled
 }
 
 // NewBuilder returns a builder for a run of which no event was read yet.
@@ -271,7 +273,9 @@ func (b *Builder) attemptStarted(e engine.Envelope, f *engine.Fact) {
 	begins := !e.Unattended && !forked
 	if a := b.attempts[key]; a != nil && a.begun {
 		a.waits = false
-		a.span.happened(f.Time, "hocket.again")
+		if begins {
+			a.span.happened(f.Time, "hocket.again")
+		}
 		return
 	}
 	s := b.span(InvokeAgent, f.Agent, Attempt(b.o.Run, f.Address, f.Attempt), b.parent(f.Address), f.Time)
@@ -280,11 +284,13 @@ func (b *Builder) attemptStarted(e engine.Envelope, f *engine.Fact) {
 	s.set("hocket.address", f.Address)
 	s.set("hocket.node", f.Node)
 	s.set("hocket.attempt", int64(f.Attempt))
+	executor, provider := "", ""
 	if b.o.Executor != nil {
-		s.set("hocket.executor", b.o.Executor(f.Workflow, f.Agent))
+		executor, provider = b.o.Executor(f.Workflow, f.Agent)
 	}
+	s.set("hocket.executor", executor)
 	b.newest[f.Address] = f.Attempt
-	b.attempts[key] = &attempt{span: *s, begun: begins}
+	b.attempts[key] = &attempt{span: *s, provider: provider, begun: begins}
 }
 
 // place returns an address without items and iterations.
@@ -321,10 +327,7 @@ func (b *Builder) taskEnded(e engine.Envelope, ev *engine.TaskEnded, facts []eng
 	asks := ev.Fault == nil && ev.Asks != nil && !failed // it is made again with the answer
 	goesOn := ev.Fault != nil && (ev.Fault.Kind == engine.FaultLost || ev.Fault.Kind == engine.FaultQuota && ev.Fault.Until.After(e.Time))
 	if (asks || goesOn) && over == "" {
-		a.waits = true
-		if asks {
-			a.used = a.used.Plus(ev.Usage)
-		}
+		a.waits, a.used = true, a.used.Plus(ev.Usage)
 		return
 	}
 	kind, message := "", ""
@@ -365,7 +368,7 @@ func (b *Builder) endAttempt(key attemptKey, at time.Time, kind, message string,
 	b.used = b.used.Plus(used)
 	s.setUsage(used)
 	if b.o.Details != nil {
-		b.detail(s, key, ev)
+		b.detail(a, key, ev, used)
 	}
 	b.ended = append(b.ended, *s)
 }

@@ -159,7 +159,11 @@ func (e *environ) target(signal string) Target {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		e.wrong("invalid %s: want a URL such as http://localhost:4318", variable) // it may contain a password
+		shown := variable
+		if !strings.ContainsAny(endpoint, "@?") { // otherwise it may contain a password
+			shown += fmt.Sprintf(" %q", endpoint)
+		}
+		e.wrong("invalid %s: want a URL such as http://localhost:4318", shown)
 		return Target{}
 	}
 	if variable == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the base of all signals

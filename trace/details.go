@@ -13,10 +13,11 @@ import (
 
 // detail adds what is stored about an attempt: its model, its conversation, and a span for each response of the
 // model and each call of a tool in its transcript.
-func (b *Builder) detail(s *Span, key attemptKey, ev *engine.TaskEnded) {
+func (b *Builder) detail(a *attempt, key attemptKey, ev *engine.TaskEnded, used engine.Usage) {
+	s := &a.span
 	d := b.o.Details(key.address, key.number)
 	executor, _ := s.Get("hocket.executor").(string)
-	provider := providerOf(executor, d.Model)
+	provider := providerOf(a.provider, executor, d.Model)
 	s.set("gen_ai.provider.name", provider)
 	s.set("gen_ai.response.model", d.Model)
 	s.set("gen_ai.conversation.id", d.Session)
@@ -26,13 +27,20 @@ func (b *Builder) detail(s *Span, key attemptKey, ev *engine.TaskEnded) {
 			s.set("gen_ai.output.messages", messages("assistant", ev.Output))
 		}
 	}
-	t := &transcript{b: b, key: key, of: s, provider: provider, model: d.Model, before: s.Start, calls: map[string]*Span{}}
+	t := &transcript{b: b, key: key, of: s, first: len(b.ended), provider: provider, model: d.Model, before: s.Start, calls: map[string]*Span{}}
 	for line := range bytes.Lines(d.Transcript) {
 		if e, at, err := agent.ParseEntryAt(line); err == nil && !at.IsZero() { // older versions did not store when something happened
 			t.entry(e, at)
 		}
 	}
 	t.end()
+	if t.chats == 1 { // transcripts do not say what each of several has used
+		for i := range b.ended[t.first:] {
+			if c := &b.ended[t.first+i]; c.Operation == Chat {
+				c.setUsage(used)
+			}
+		}
+	}
 }
 
 // transcript makes the spans of an attempt.
@@ -43,6 +51,7 @@ type transcript struct {
 	b               *Builder
 	key             attemptKey
 	of              *Span
+	first           int // of its spans, among those that have ended
 	provider, model string
 	before          time.Time // when the model was asked
 	chat            *Span     // the response that is being read
@@ -183,14 +192,19 @@ var providers = []struct{ prefix, name string }{
 	{"deepseek", "deepseek"}, {"mistral", "mistral_ai"}, {"grok", "x_ai"},
 }
 
-// providerOf returns the provider of a model; "" if it is unknown.
-func providerOf(executor, model string) string {
-	for _, text := range []string{model, executor} {
+// providerOf returns the provider of a model: that of the conventions if it is one of those, otherwise the one that the project
+// names; "" if it is unknown.
+func providerOf(named, executor, model string) string {
+	all := []string{model, executor}
+	if named != "" {
+		all = []string{named}
+	}
+	for _, text := range all {
 		for _, p := range providers {
 			if strings.HasPrefix(strings.ToLower(text), p.prefix) {
 				return p.name
 			}
 		}
 	}
-	return ""
+	return named
 }

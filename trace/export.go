@@ -283,7 +283,9 @@ func (x *Exporter) sendFigures(ctx context.Context, now bool) {
 	}
 	if err != nil {
 		x.mu.Lock()
-		x.report.Problem = err.Error()
+		if x.report.Dropped+x.report.Rejected == 0 { // why spans are missing matters more
+			x.report.Problem = err.Error()
+		}
 		x.mu.Unlock()
 	}
 }

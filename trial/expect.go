@@ -52,6 +52,11 @@ func (j *judgement) status(x *Expect) {
 		if text := j.r.result.Error; text != "" {
 			found.Summary += ": " + text
 		}
+		for _, s := range j.r.result.Steps {
+			if s.Status == engine.TimedOut && slices.Contains(j.r.player.silent, s.Node) {
+				found.Detail = fmt.Sprintf("%s asks a person, and has no reply, so nobody answered in time: add %s to `replies`", s.Address, s.Node)
+			}
+		}
 		j.found = append(j.found, found)
 	}
 }
@@ -62,7 +67,12 @@ func (j *judgement) match(what string, m *Match, value any) {
 	}
 	found := Problem{Summary: what + " is not as expected", Pos: m.Pos, Diff: Diff(m.String(), workflow.FormatText(value))}
 	if m.Contains != "" || m.Matches != nil {
-		found.Summary, found.Diff = fmt.Sprintf("%s is not %s", what, m), marked(Added, strings.Split(workflow.FormatText(value), "\n"))
+		found.Summary, found.Diff = fmt.Sprintf("%s is not %s", what, m), nil
+		if text := workflow.FormatText(value); text != "" {
+			found.Diff = marked(Added, strings.Split(text, "\n"))
+		} else {
+			found.Summary += ": it is empty"
+		}
 	}
 	j.found = append(j.found, found)
 }

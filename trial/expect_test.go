@@ -80,20 +80,21 @@ func TestNamesOfNodes(t *testing.T) {
 		t.Error(got)
 	}
 	for expect, want := range map[string]string{
-		`{not_taken: [polish]}`:               "polish ran, but should not",
-		`{not_taken: ["choice#2"]}`:           "choice#2 ran, but should not",
-		`{not_taken: [sub/big]}`:              "sub/big ran, but should not",
-		`{not_taken: ["redo[0]"]}`:            "redo[0] ran, but should not",
-		`{taken: [never]}`:                    "never did not run",
-		`{attempts: {polish: 1}}`:             "polish is a loop, which has no attempt of its own\nname a step in it",
-		`{attempts: {both: 1}}`:               "both is a for_each, which has no attempt of its own",
-		`{outputs: {polish: x}}`:              "polish is a loop, which has no output of its own",
-		`{outputs: {sub/big: x}}`:             "sub/big is a choice, which has no output of its own",
-		`{outputs: {each: second}}`:           "the output of each is not as expected",
-		`{taken: ["both[1]/edit"]}`:           `no step of the workflow has the name "both[1]/edit"` + "\nitems and iterations are at the end of a name: write edit[1]",
-		`{taken: [sub/judge]}`:                `no step of the workflow has the name "sub/judge"`,
-		`{taken: [big -> redo]}`:              "no edge leads from big to redo\nfrom big, edges lead to long, short",
-		`{taken: [never], outputs: {big: 1}}`: "never did not run",
+		`{not_taken: [polish]}`:                   "polish ran, but should not",
+		`{not_taken: ["choice#2"]}`:               "choice#2 ran, but should not",
+		`{not_taken: [sub/big]}`:                  "sub/big ran, but should not",
+		`{not_taken: ["redo[0]"]}`:                "redo[0] ran, but should not",
+		`{taken: [never]}`:                        "never did not run",
+		`{attempts: {polish: 1}}`:                 "polish is a loop, which has no attempt of its own\nname a step in it",
+		`{attempts: {both: 1}}`:                   "both is a for_each, which has no attempt of its own",
+		`{outputs: {polish: x}}`:                  "polish is a loop, which has no output of its own",
+		`{outputs: {sub/big: x}}`:                 "sub/big is a choice, which has no output of its own",
+		`{outputs: {each: second}}`:               "the output of each is not as expected",
+		`{taken: ["both[1]/edit"]}`:               `no step of the workflow has the name "both[1]/edit"` + "\nitems and iterations are at the end of a name: write edit[1]",
+		`{taken: [sub/judge]}`:                    `no step of the workflow has the name "sub/judge"`,
+		`{taken: [big -> redo]}`:                  "no edge leads from big to redo\nfrom big, edges lead to long, short",
+		`{status: success, error: {contains: x}}`: `the error is not text that contains "x": it is empty` + "\n",
+		`{taken: [never], outputs: {big: 1}}`:     "never did not run",
 	} {
 		if got := nestedCase(t, expect); !strings.Contains(got, want) {
 			t.Errorf("%s: got\n%s", expect, got)
@@ -109,5 +110,26 @@ func TestMistakesInWorkflowsComeFirst(t *testing.T) {
 	})
 	if got := failures(run(t, root, trial.Options{})[0]); !strings.Contains(got, `unknown step "snd"`) || strings.Contains(got, "offer") {
 		t.Error(got)
+	}
+}
+
+// A person without a reply says nothing. Who has forgotten one is told.
+func TestForgottenAnswer(t *testing.T) {
+	root := project(t, map[string]string{
+		"flow.yml":               "name: flow\nsteps:\n  - {id: q, human: Good, timeout: 1h}\n",
+		".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a}]\n",
+	})
+	o := run(t, root, trial.Options{})[0]
+	if len(o.Problems) != 1 || !strings.Contains(o.Problems[0].Summary, "nobody answered") || !strings.Contains(o.Problems[0].Detail, "add q to `replies`") {
+		t.Errorf("%+v", o.Problems)
+	}
+}
+
+func TestCasesAreAList(t *testing.T) {
+	for text, want := range map[string]bool{"workflow: w\ncases: {a: {}}\n": false, "workflow: w\ncases: []\n": true, "workflow: w\n": true} {
+		_, found := trial.Read("/p", "/p/.hocket/tests/a.yml", []byte(text))
+		if got := strings.Contains(found.String(), "no test cases"); got != want || len(found) != 1 {
+			t.Errorf("%q: %s", text, found)
+		}
 	}
 }

@@ -65,8 +65,11 @@ func JUnit(to io.Writer, root string, outcomes []*Outcome, began time.Time) erro
 			case o.Invalid.Errors():
 				one.Error = &junitFailure{Message: "the case cannot run", Type: "invalid", Text: printable(invalidText(root, o.Invalid))}
 				suite.Errors++
+			case o.Unable:
+				one.Error = &junitFailure{Message: printable(o.Problems[0].Summary), Type: "unable", Text: printable(problemText(root, o.Problems))}
+				suite.Errors++
 			case len(o.Problems) > 0:
-				one.Failure = &junitFailure{Message: printable(o.Problems[0].Summary), Type: "failure", Text: printable(problemText(o.Problems))}
+				one.Failure = &junitFailure{Message: printable(o.Problems[0].Summary), Type: "failure", Text: printable(problemText(root, o.Problems))}
 				suite.Failures++
 			}
 			suite.Cases = append(suite.Cases, one)
@@ -101,11 +104,15 @@ func invalidText(root string, found workflow.Diagnostics) string {
 	return shown.String()
 }
 
-// problemText returns problems as plain text.
-func problemText(problems []Problem) string {
+// problemText returns problems as plain text, with paths in the project.
+func problemText(root string, problems []Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
 		b.WriteString(p.Summary + "\n")
+		if p.Pos.File != "" {
+			p.Pos.File = near(root, p.Pos.File)
+			b.WriteString("--> " + p.Pos.String() + "\n")
+		}
 		for _, l := range p.Diff {
 			b.WriteString("  " + l.Kind + " " + l.Text + "\n")
 		}

@@ -49,6 +49,7 @@ type player struct {
 	dir    string
 	base   string // digest of the files that the run began with
 	people hocket.Asker
+	tape   bool      // the case names a cassette
 	copies *original // the other run, when copying
 
 	working sync.Mutex // held by an attempt whose changes of files are recorded
@@ -62,6 +63,7 @@ type player struct {
 	problems []Problem
 	drift    []Problem // differences of a live run, which do not fail it
 	missing  bool      // a step had neither a reply nor a recording
+	silent   []string  // nodes that asked people who said nothing
 }
 
 func (p *player) report(list *[]Problem, found Problem) {
@@ -225,7 +227,10 @@ const forever = 200 * 365 * 24 * time.Hour
 
 func (u *understudy) absent(task *agent.Task) Problem {
 	what := "is done by " + task.Agent.Name
-	detail := fmt.Sprintf("add %s to `replies`, or record it with `hocket test --record`", task.Node)
+	detail := fmt.Sprintf("add %s to `replies`, or name a `cassette` in the case and record it with `hocket test --record`", task.Node)
+	if u.tape {
+		detail = fmt.Sprintf("add %s to `replies`, or record it with `hocket test --record`", task.Node)
+	}
 	if isLocal(task, u.traits.FromPrompt(task)) {
 		detail += ", or set `exec: true` to run it in the directory of the test"
 	}
@@ -351,6 +356,9 @@ func (p *player) Ask(q *engine.Question, answer func(engine.Answered) error, lea
 	}
 	found := p.take(q.Address, attempt, true)
 	if found == nil {
+		p.mu.Lock()
+		p.silent = append(p.silent, q.Node)
+		p.mu.Unlock()
 		return false
 	}
 	if p.mode == copying {

@@ -364,7 +364,8 @@ cases:
   - {name: "a <good> case & more", replies: {approve: approve}}
   - {name: bad, replies: {approve: approve}, expect: {output: "\u0007"}}
   - {name: invalid, replies: {nobody: x}}
-`})
+  - {name: unable, workflow: other.yml}
+`, "other.yml": "name: other\nsteps: [{id: a, agent: shell, config: {command: echo}}]\n"})
 	var b strings.Builder
 	if err := trial.JUnit(&b, root, run(t, root, trial.Options{}), time.Now()); err != nil {
 		t.Fatal(err)
@@ -375,7 +376,7 @@ cases:
 	if err := dec.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Suites) != 1 || len(got.Suites[0].Cases) != 3 {
+	if len(got.Suites) != 1 || len(got.Suites[0].Cases) != 4 {
 		t.Fatalf("got %s", b.String())
 	}
 	cases := got.Suites[0].Cases
@@ -388,11 +389,17 @@ cases:
 	if c := cases[2]; c.Error == nil || c.Failure != nil {
 		t.Errorf("got %+v", c)
 	}
+	if c := cases[3]; c.Error == nil || c.Failure != nil || !strings.Contains(c.Error.Message, "a has no reply and no recording") {
+		t.Errorf("got %+v", c)
+	}
+	if text := cases[1].Failure.Text; !strings.Contains(text, "--> .hocket/tests/flow.yml:5:") {
+		t.Errorf("no position in %s", text)
+	}
 	attrs := map[string]string{}
 	for _, a := range got.Suites[0].Attrs {
 		attrs[a.Name.Local] = a.Value
 	}
-	for name, want := range map[string]string{"tests": "3", "failures": "1", "errors": "1", "skipped": "0", "hostname": "localhost"} {
+	for name, want := range map[string]string{"tests": "4", "failures": "1", "errors": "2", "skipped": "0", "hostname": "localhost"} {
 		if attrs[name] != want {
 			t.Errorf("%s=%q", name, attrs[name])
 		}

@@ -43,6 +43,7 @@ type Outcome struct {
 	Took     time.Duration // on the system's clock
 	Virtual  time.Duration // in the run
 	Written  string        // the cassette that was recorded
+	Unable   bool          // it could not run: a file, a reply or a recording is missing
 
 	covered *Covered
 }
@@ -125,6 +126,7 @@ func (r *running) fail(err error) {
 		r.out.Invalid = append(r.out.Invalid, invalid.Diagnostics...)
 		return
 	}
+	r.out.Unable = true
 	found := Problem{Summary: err.Error(), Pos: r.c.Pos}
 	var hinted interface{ Hint() string }
 	if errors.As(err, &hinted) {
@@ -203,7 +205,7 @@ func (r *running) prepare(state string) error {
 		return err
 	}
 	r.player = &player{
-		mode: mode, exec: r.c.Exec, clock: newClock(), dir: r.dir, base: files.Digest(), people: r.People,
+		mode: mode, exec: r.c.Exec, clock: newClock(), dir: r.dir, base: files.Digest(), people: r.People, tape: r.c.Cassette != "",
 		places: &cassette.Places{Run: runID, Dir: r.dir, State: state, Since: time.Now()},
 		asked:  map[string]int{}, pending: map[string]func(){}, failed: map[string]func(){},
 	}
@@ -217,6 +219,7 @@ func (r *running) prepare(state string) error {
 	}
 	text, err := projectfile.Read(r.c.Cassette, r.root)
 	if errors.Is(err, fs.ErrNotExist) {
+		r.out.Unable = true
 		r.out.Problems = append(r.out.Problems, Problem{Summary: "there is no cassette " + near(r.root, r.c.Cassette), Detail: "record it with `hocket test --record`", Pos: r.c.Pos})
 		return nil
 	}
@@ -291,6 +294,7 @@ func (r *running) drive(ctx context.Context, p *hocket.Project) error {
 		return nil
 	}
 	open, err := run.Questions(ctx)
+	r.out.Unable = r.out.Unable || len(open) > 0
 	for _, q := range open {
 		r.out.Problems = append(r.out.Problems, unanswered(q.Question, r.c.Exec))
 	}
@@ -310,6 +314,7 @@ func unanswered(q engine.Question, exec bool) Problem {
 func (r *running) judge() {
 	p := r.player
 	r.out.Problems = append(p.problems, r.out.Problems...)
+	r.out.Unable = r.out.Unable || p.missing
 	r.out.Drift = p.drift
 	if p.mode == copying { // attempts that have replies are among them
 		p.left = nil

@@ -74,7 +74,7 @@ func ReadFiles(dir string) (Files, error) {
 		case d.IsDir():
 			return nil
 		case !d.Type().IsRegular():
-			return fmt.Errorf("%s is not a regular file, so it cannot be recorded", name)
+			return fmt.Errorf("%s is a link or another special file; have the step write a regular file, or give it a reply", name)
 		}
 		info, err := d.Info()
 		if err != nil {
