@@ -307,12 +307,18 @@ type scripted struct {
 // later gives a scripted answer. If it is not valid, people are asked.
 func (s *session) later(q engine.Question, a scripted) {
 	go func() {
-		select {
-		case <-s.over:
-			return
-		case <-time.After(a.delay):
+		var err error
+		for wait := a.delay; ; wait = lookEvery {
+			select {
+			case <-s.over:
+				return
+			case <-time.After(wait):
+			}
+			_, err = s.d.Act(context.Background(), s.id, &engine.Answered{ID: q.ID, Value: a.value, By: scriptName, Via: scriptName, Digest: q.Digest})
+			if err == nil || errors.As(err, new(*driver.RefusedError)) { // otherwise the server or the workers are too busy
+				break
+			}
 		}
-		_, err := s.d.Act(context.Background(), s.id, &engine.Answered{ID: q.ID, Value: a.value, By: scriptName, Via: scriptName, Digest: q.Digest})
 		if err != nil { // perhaps somebody was faster, and the history will tell
 			time.Sleep(lookEvery)
 		}
