@@ -29,7 +29,7 @@ import (
 //	runs/RUN/events/SEQ   events, one per line, from a sequence number on, some MB of them; what overlaps is the same
 //	runs/RUN/plans/first  the pin that the run was started with
 //	runs/RUN/plans/HASH   that of a Replanned
-//	ended/RUN             what lists show of a run that is over
+//	ended/RUN             what lists show of a run that is over; of a short one also the rest
 
 // facts is what lists show of a run. The memo of its workflow has them.
 type facts struct {
@@ -82,10 +82,26 @@ func (f *facts) info() driver.Info {
 // segment is a part of the events of a run, to archive.
 type segment struct {
 	Run    string
-	First  *driver.Pin // what the run was started with
+	First  *driver.Pin // what the run was started with, if its first event is here
 	Events []eventJSON
 	Plans  []*driver.Pin // of the Replanned of the execution
 	End    *facts        // if the run is over
+}
+
+// ended is what the archive says about a run that is over. If the run was short, that is all of it: one value is stored
+// sooner than several in folders of their own.
+type ended struct {
+	facts
+	First  *driver.Pin `json:"first,omitempty"`
+	Events []eventJSON `json:"events,omitempty"`
+}
+
+// archivedEnd returns what the archive says about the end of a run, which need not have come.
+func archivedEnd(ctx context.Context, s Store, run string) (end ended, err error) {
+	if err = getJSON(ctx, s, endedKey(run), &end); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return end, err
 }
 
 // archive is the activity that stores a segment.
@@ -110,16 +126,35 @@ func (c *crew) archive(ctx context.Context, s segment) error {
 			plans = plans[1:]
 		}
 	}
-	if s.Events[0].Seq == 1 {
+	first := s.Events[0].Seq
+	if first == 1 && s.End != nil && len(puts) == 0 && len(lines) < longPayload {
+		return putJSON(ctx, c.d.o.Store, endedKey(s.Run), ended{*s.End, s.First, s.Events})
+	}
+	if first == 1 {
 		put(runKey(s.Run, "plans", "first"), s.First)
 	}
 	puts = append(puts, func() error {
-		return c.d.o.Store.Put(ctx, runKey(s.Run, "events", fmt.Sprintf("%012d", s.Events[0].Seq)), lines)
+		return c.d.o.Store.Put(ctx, runKey(s.Run, "events", fmt.Sprintf("%012d", first)), lines)
 	})
 	if s.End != nil { // until all is stored, the run is read from the server
+		if err := c.unfold(ctx, s.Run, first); err != nil {
+			return err
+		}
 		put(endedKey(s.Run), s.End)
 	}
 	return together(puts)
+}
+
+// unfold stores the parts of a run that was short, and went on after its end, each for itself.
+func (c *crew) unfold(ctx context.Context, run string, next int) error {
+	end, err := archivedEnd(ctx, c.d.o.Store, run)
+	if err != nil || len(end.Events) == 0 || next == 1 {
+		return err
+	}
+	for i := range end.Events {
+		end.Events[i].Seq = i + 1
+	}
+	return c.archive(ctx, segment{Run: run, First: end.First, Events: end.Events})
 }
 
 // together does several things at once.
@@ -191,14 +226,38 @@ func getJSON(ctx context.Context, s Store, key string, value any) error {
 // Replanned has no bundle.
 func archivedEvents(ctx context.Context, s Store, run string, after, last int) iter.Seq2[engine.Envelope, error] {
 	return func(yield func(engine.Envelope, error) bool) {
+		end, err := archivedEnd(ctx, s, run)
+		if err != nil {
+			yield(engine.Envelope{}, err)
+			return
+		}
+		end.after(ctx, s, run, after, last)(yield)
+	}
+}
+
+// after yields events as [archivedEvents] does.
+func (end ended) after(ctx context.Context, s Store, run string, after, last int) iter.Seq2[engine.Envelope, error] {
+	return func(yield func(engine.Envelope, error) bool) {
+		seq := after
+		next := func(at int, e engine.Envelope, err error) (more bool) {
+			if at != seq+1 || last > 0 && at > last {
+				return true
+			}
+			e.Seq, seq = at, at
+			return yield(e, err) && err == nil
+		}
+		for i, e := range end.Events {
+			if !next(i+1, e.Envelope, nil) {
+				return
+			}
+		}
 		keys, err := s.List(ctx, runKey(run, "events"))
 		starts := make([]int, len(keys))
 		for i, key := range keys {
 			starts[i], _ = strconv.Atoi(path.Base(key)) // nothing else is there
 		}
-		seq := after
 		for i, key := range keys {
-			if i+1 < len(keys) && starts[i+1] <= seq+1 || last > 0 && seq >= last {
+			if i+1 < len(keys) && starts[i+1] <= seq+1 || last > 0 && seq >= last || starts[i] <= len(end.Events) {
 				continue
 			}
 			var lines []byte
@@ -207,13 +266,9 @@ func archivedEvents(ctx context.Context, s Store, run string, after, last int) i
 			}
 			at := starts[i]
 			for line := range bytes.Lines(lines) {
-				if at == seq+1 && (last == 0 || at <= last) {
-					e, err := engine.Decode(line)
-					e.Seq = at
-					if !yield(e, err) || err != nil {
-						return
-					}
-					seq = at
+				e, err := engine.Decode(line)
+				if !next(at, e, err) {
+					return
 				}
 				at++
 			}
@@ -230,15 +285,21 @@ func archivedEvents(ctx context.Context, s Store, run string, after, last int) i
 // past returns the input of an execution that would repeat the archived events of a run: all of them, or those up
 // to a sequence number.
 func past(ctx context.Context, s Store, run string, last int) (begin, error) {
-	in := begin{Run: run}
-	err := getJSON(ctx, s, runKey(run, "plans", "first"), &in.Pin)
+	end, err := archivedEnd(ctx, s, run)
+	in := begin{Run: run, Pin: end.First}
+	if last == 0 {
+		in.About = end.facts
+	}
+	if err == nil && in.Pin == nil {
+		err = getJSON(ctx, s, runKey(run, "plans", "first"), &in.Pin)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = &driver.UnknownRunError{ID: run}
 	}
 	if err != nil {
 		return in, err
 	}
-	for e, err := range archivedEvents(ctx, s, run, 0, last) {
+	for e, err := range end.after(ctx, s, run, 0, last) {
 		if err != nil {
 			return in, err
 		}
@@ -250,12 +311,6 @@ func past(ctx context.Context, s Store, run string, last int) (begin, error) {
 			in.Plans = append(in.Plans, plan)
 		}
 		in.Events = append(in.Events, eventJSON{e})
-	}
-	if last > 0 {
-		return in, nil
-	}
-	if err := getJSON(ctx, s, endedKey(run), &in.About); !errors.Is(err, fs.ErrNotExist) {
-		return in, err
 	}
 	return in, nil
 }

@@ -23,7 +23,7 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	w.Patience = cmp.Or(w.Patience, time.Minute)
 	if now, ok := d.recent.Load(run); ok && !now.(*created).driven.Swap(true) && time.Since(now.(*created).at) < time.Minute {
 		s := d.newSession(run, w, now.(*created).known)
-		s.fresh = true
+		s.execution = now.(*created).run
 		return s.drive(ctx)
 	}
 	m, err := d.mirror(ctx, run, nil)
@@ -68,8 +68,7 @@ type session struct {
 	d       *Driver
 	id      string
 	w       driver.Work
-	fresh   bool // this process has just created the run
-	known   int  // the events that were recorded before
+	known   int // the events that were recorded before
 	mirror  *mirror
 	asked   map[string]shown // questions that somebody here may answer, by id
 	left    map[string]bool  // questions that no one here will answer, by id and digest
@@ -81,6 +80,8 @@ type session struct {
 	lacks   string // what the run lacks to go on, as it was told
 	script  driver.Scripting
 	replies map[string]scripted // to questions, until they are given
+
+	execution string // with which this process has just created the run; otherwise ""
 
 	mu     sync.Mutex    // guards the rest, which attempts read
 	seq    int           // of the newest event
@@ -140,7 +141,7 @@ func (s *session) follow(ctx context.Context) error {
 	moved := false
 	go func() {
 		defer close(pages)
-		for events, err := range s.d.pages(reading, s.id, &following{later: s.fresh, hurry: s.hurry}) {
+		for events, err := range s.d.pages(reading, s.id, &following{hurry: s.hurry, execution: s.execution, archived: s.archived}) {
 			select {
 			case pages <- page{events, err}:
 			case <-reading.Done():
@@ -183,6 +184,28 @@ func (s *session) follow(ctx context.Context) error {
 			moved = true
 			s.ask()
 		}
+	}
+}
+
+// archived reads a run that was over soon, if its archive is near: the server would take longer.
+func (s *session) archived() bool {
+	read := make(chan bool, 1)
+	s.post(func() error {
+		var past begin
+		if s.known == 0 && near(s.d.o.Store) {
+			past, _ = s.mirror.recall(0) // otherwise the server has it, too
+		}
+		whole := past.About.Status.Done()
+		if read <- whole; !whole {
+			return nil
+		}
+		return s.mirror.restore(past)
+	})
+	select {
+	case done := <-read:
+		return done
+	case <-s.over:
+		return true
 	}
 }
 
@@ -284,12 +307,18 @@ type scripted struct {
 // later gives a scripted answer. If it is not valid, people are asked.
 func (s *session) later(q engine.Question, a scripted) {
 	go func() {
-		select {
-		case <-s.over:
-			return
-		case <-time.After(a.delay):
+		var err error
+		for wait := a.delay; ; wait = lookEvery {
+			select {
+			case <-s.over:
+				return
+			case <-time.After(wait):
+			}
+			_, err = s.d.Act(context.Background(), s.id, &engine.Answered{ID: q.ID, Value: a.value, By: scriptName, Via: scriptName, Digest: q.Digest})
+			if err == nil || errors.As(err, new(*driver.RefusedError)) { // otherwise the server or the workers are too busy
+				break
+			}
 		}
-		_, err := s.d.Act(context.Background(), s.id, &engine.Answered{ID: q.ID, Value: a.value, By: scriptName, Via: scriptName, Digest: q.Digest})
 		if err != nil { // perhaps somebody was faster, and the history will tell
 			time.Sleep(lookEvery)
 		}

@@ -227,6 +227,7 @@ func (d *Driver) reserve(ctx context.Context, key string, r reservation) (reserv
 // created is a run that this process has created.
 type created struct {
 	at     time.Time
+	run    string      // the id of its execution
 	known  int         // the events that somebody has observed
 	driven atomic.Bool // since then
 }
@@ -248,7 +249,7 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	in.About = c.about
 	in.About.ID, in.About.Workflow, in.About.Digest, in.About.Status = id, root.Name, workflow.Digest(root), engine.Running
 	in.About.Store, in.About.Scripted = d.values.id, len(c.pin.Replies) > 0
-	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	flow, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: d.flowID(id), TaskQueue: d.o.Queue, WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDReusePolicy: reuse,
 		Memo: map[string]any{memoFacts: in.About}, WorkflowTaskTimeout: 3 * d.o.Heartbeat, // long values are loaded in it
 		TypedSearchAttributes: temporal.NewSearchAttributes(statusKey.ValueSet(string(engine.Running)), workflowKey.ValueSet(root.Name)),
@@ -256,20 +257,21 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	if errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)) {
 		return &driver.ExistsError{Run: id}
 	}
-	now := &created{at: time.Now(), known: len(c.events)}
+	if err != nil {
+		return err
+	}
+	now := &created{at: time.Now(), run: flow.GetRunID(), known: len(c.events)}
 	switch {
 	case c.after != nil:
 		now.known = c.after.run.Seq()
 	case len(c.events) == 1: // nobody has observed its beginning
 		now.known = 0
 	}
-	if err == nil {
-		d.recent.Store(id, now)
-	}
+	d.recent.Store(id, now)
 	for other, was := range d.recent.Range {
 		if time.Since(was.(*created).at) > time.Minute {
 			d.recent.Delete(other)
 		}
 	}
-	return err
+	return nil
 }

@@ -557,9 +557,9 @@ func (f *flow) archive() {
 	for most := f.in.Limits.ArchiveBytes; until < len(f.log) && (bytes < most || most == 0); until++ {
 		bytes += weight(f.log[until].Envelope)
 	}
-	part := segment{
-		Run: f.in.Run, First: cmp.Or(f.in.First, f.in.Pin), Events: f.log[:until:until],
-		Plans: f.m.plans[:len(f.m.plans)-replans(f.log[until:])],
+	part := segment{Run: f.in.Run, Events: f.log[:until:until], Plans: f.m.plans[:len(f.m.plans)-replans(f.log[until:])]}
+	if part.Events[0].Seq == 1 {
+		part.First = cmp.Or(f.in.First, f.in.Pin)
 	}
 	if f.m.over && until == len(f.log) {
 		part.End = &f.about

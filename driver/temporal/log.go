@@ -41,16 +41,21 @@ type attemptLog struct {
 
 const chunkSize = 64 << 10
 
-// flushes returns how old a chunk may become before it is stored, and how often those who follow it look for it. In a bucket,
-// each of that is a request that costs something.
+// flushes returns how old a chunk may become before it is stored, and how often those who follow it look for it.
 func flushes(s Store) time.Duration {
-	if sealed, ok := s.(sealedStore); ok {
-		s = sealed.Store
-	}
-	if _, ok := s.(Folder); ok {
+	if near(s) {
 		return 300 * time.Millisecond
 	}
 	return 2 * time.Second
+}
+
+// near reports whether a store answers at once. In a bucket, everything is a request that takes time and costs something.
+func near(s Store) bool {
+	if sealed, ok := s.(sealedStore); ok {
+		s = sealed.Store
+	}
+	_, ok := s.(Folder)
+	return ok
 }
 
 // chunk is the end of a stream that is not stored yet.

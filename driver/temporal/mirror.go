@@ -137,13 +137,10 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	return nil
 }
 
-// restore takes the whole run from the archive, because Temporal has deleted it.
-func (m *mirror) restore() (err error) {
-	if m.in, err = m.recall(0); err == nil {
-		m.machine, err = newMachine(m.in, m, nil)
-	}
-	m.begun = true
-	if err == nil {
+// restore takes the whole run from the archive.
+func (m *mirror) restore(past begin) (err error) {
+	m.in, m.begun = past, true
+	if m.machine, err = newMachine(past, m, nil); err == nil {
 		m.began = m.last.Add(-m.run.ClockAt(m.last))
 	}
 	return err

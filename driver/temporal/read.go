@@ -19,8 +19,13 @@ import (
 
 // following says how a run is followed.
 type following struct {
-	later bool            // nothing is expected at once
 	hurry <-chan struct{} // somebody waits for what happens now; may be nil
+
+	// execution is one that has just begun: nothing is expected at once. "" is the newest.
+	execution string
+	// archived is called when a run is over before something of it was read. It reports whether all of it was now read in
+	// the archive.
+	archived func() bool
 }
 
 // pages yields the history of a run from its newest execution on, as many events at a time as the server returns: all
@@ -35,20 +40,25 @@ func (d *Driver) pages(ctx context.Context, run string, f *following) iter.Seq2[
 			Namespace: d.namespace(), WaitNewEvent: f != nil,
 			Execution: &commonpb.WorkflowExecution{WorkflowId: d.flowID(run)},
 		}
-		var ends <-chan struct{} // of the execution
-		rest := func() {
-			if ends == nil {
-				ends = d.ends(ctx, run)
+		var end *end
+		rest := func() (completed bool) {
+			if end == nil {
+				end = d.end(ctx, run, req.Execution.RunId)
 			}
 			select {
 			case <-time.After(breath):
-			case <-ends:
+			case <-end.known:
+				return end.completed
 			case <-f.hurry:
 			case <-ctx.Done():
 			}
+			return false
 		}
-		if f != nil && f.later {
-			rest()
+		if f != nil && f.execution != "" {
+			req.Execution.RunId = f.execution
+			if rest() && f.archived() {
+				return
+			}
 		}
 		next := ""
 		for since := time.Now(); ; {
@@ -76,7 +86,7 @@ func (d *Driver) pages(ctx context.Context, run string, f *following) iter.Seq2[
 			case !more && next == "":
 				return
 			case !more:
-				req.Execution.RunId, next, ends = next, "", nil
+				req.Execution.RunId, next, end = next, "", nil
 			case f != nil:
 				rest()
 			}
@@ -95,14 +105,20 @@ func away(err error) bool {
 
 const breath = 100 * time.Millisecond
 
-// ends returns a channel that is closed when the newest execution of a run has ended, or when nobody knows.
-func (d *Driver) ends(ctx context.Context, run string) <-chan struct{} {
-	ended := make(chan struct{})
+// end is that of an execution.
+type end struct {
+	known     chan struct{} // closed when the rest is set, or when nobody knows
+	completed bool          // otherwise it ended in another way
+}
+
+// end finds out when an execution ends, or the newest one of a run.
+func (d *Driver) end(ctx context.Context, run, execution string) *end {
+	e := &end{known: make(chan struct{})}
 	go func() {
-		defer close(ended)
-		_ = d.client.GetWorkflow(ctx, d.flowID(run), "").GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true})
+		defer close(e.known)
+		e.completed = d.client.GetWorkflow(ctx, d.flowID(run), execution).GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true}) == nil
 	}()
-	return ended
+	return e
 }
 
 // known returns the error of a run that does not exist, if that is what the server says.
@@ -125,7 +141,13 @@ func (d *Driver) mirror(ctx context.Context, run string, see func(*engine.Run, e
 			err = guard(run, func() error { return m.page(events) })
 		}
 		if m.machine == nil && errors.As(err, new(*driver.UnknownRunError)) {
-			err = guard(run, m.restore)
+			err = guard(run, func() error { // Temporal has deleted it
+				past, err := m.recall(0)
+				if err == nil {
+					err = m.restore(past)
+				}
+				return err
+			})
 		}
 		if err != nil {
 			return m, err

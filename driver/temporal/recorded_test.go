@@ -56,11 +56,12 @@ func TestRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 			histories := recorded(t, strings.TrimSuffix(file, ".events"))
-			if got := mirrored(t, histories); !bytes.Equal(got, want) {
+			store := archived(t, histories[0], want)
+			if got := mirrored(t, histories, store); !bytes.Equal(got, want) {
 				t.Errorf("a mirror reads\n%s\nand the workflow had recorded\n%s", got, want)
 			}
 			for i, h := range histories {
-				if err := replay(h); err != nil {
+				if err := Replay(h, store); err != nil {
 					t.Errorf("execution %d: %v", i+1, err)
 				}
 			}
@@ -78,7 +79,7 @@ func TestRecordedDiffers(t *testing.T) {
 		}
 	}
 	starts[0].ActivityId, starts[1].ActivityId = starts[1].ActivityId, starts[0].ActivityId
-	if err := replay(h); err == nil {
+	if err := Replay(h, nil); err == nil {
 		t.Error("the SDK does not notice that two steps are exchanged")
 	}
 }
@@ -102,7 +103,22 @@ func recorded(t *testing.T, name string) (all []*historypb.History) {
 	}
 }
 
-func mirrored(t *testing.T, histories []*historypb.History) []byte {
+// archived returns a store with the archive of a run. The release that recorded it may have had another form of snapshots.
+func archived(t *testing.T, first *historypb.History, events []byte) Store {
+	t.Helper()
+	var in begin
+	err := converter.GetDefaultDataConverter().FromPayloads(first.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in)
+	s := Folder(t.TempDir())
+	if err == nil {
+		err = errors.Join(s.Put(t.Context(), runKey(in.Run, "events", "000000000001"), events), putJSON(t.Context(), s, runKey(in.Run, "plans", "first"), in.Pin))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mirrored(t *testing.T, histories []*historypb.History, s Store) []byte {
 	t.Helper()
 	var lines []byte
 	m := &mirror{values: offload{data: converter.GetDefaultDataConverter()}, see: func(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
@@ -112,6 +128,7 @@ func mirrored(t *testing.T, histories []*historypb.History) []byte {
 		}
 		lines = append(append(lines, line...), '\n')
 	}}
+	m.recall = func(last int) (begin, error) { return past(t.Context(), s, m.in.Run, last) }
 	for _, h := range histories {
 		if err := m.page(h.GetEvents()); err != nil {
 			t.Fatal(err)
@@ -119,8 +136,6 @@ func mirrored(t *testing.T, histories []*historypb.History) []byte {
 	}
 	return lines
 }
-
-func replay(h *historypb.History) error { return Replay(h, nil) }
 
 // Replay replays a history as a worker does, with the store of its long values.
 func Replay(h *historypb.History, s Store) error {

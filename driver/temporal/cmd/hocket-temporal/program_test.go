@@ -56,7 +56,7 @@ func newOffice(t *testing.T, address string) *office {
 	for name, text := range map[string]string{
 		"config.yml":          "driver: temporal\ntemporal: {address: \"" + address + "\", queue: office}\n",
 		"workflows/hello.yml": "name: hello\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n",
-		"workflows/slow.yml":  "name: slow\nsteps:\n  - {id: a, agent: shell, config: {command: \"sleep 2; echo slow\"}}\n",
+		"workflows/slow.yml":  "name: slow\nsteps:\n  - {id: a, agent: shell, config: {command: \"touch begun; sleep 2; echo slow\"}}\n",
 	} {
 		file := filepath.Join(o.dir, ".hocket", name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -187,8 +187,8 @@ func TestProgram(t *testing.T) {
 	if err := slow.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for range 100 {
-		if strings.Contains(o.hocket(0, "runs"), "running") {
+	for range 600 {
+		if _, err := os.Stat(filepath.Join(o.dir, "begun")); err == nil {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
