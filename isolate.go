@@ -139,24 +139,24 @@ func (l *lanes) isolate(ctx context.Context, p *Project) {
 }
 
 // attemptIn makes an attempt in a directory.
-type attemptIn func(ctx context.Context, dir string, task *engine.StartTask) driver.Outcome
+type attemptIn func(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt) driver.Outcome
 
 // run makes an attempt where the command says.
 func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt, scripted bool, make attemptIn) driver.Outcome {
 	if task.Workspace == "" && task.Within == "" {
-		return make(ctx, i.p.workDir(), task)
+		return make(ctx, i.p.workDir(), task, at)
 	}
 	store, err := i.open()
 	if err != nil {
 		return unprepared(err)
 	}
 	if task.Within != "" {
-		return make(ctx, store.Dir(run, task.Within), task)
+		return asGuest(ctx, store.Dir(run, task.Within), task, at, make)
 	}
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(err)
 	}
-	c := &attemptAt{of: i, store: store, run: run, task: task, log: at.Log, make: make}
+	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, make: make}
 	switch {
 	case task.Agent == workflow.LandAgent && !scripted: // a reply lands nothing
 		return c.land(ctx)
@@ -174,27 +174,63 @@ type attemptAt struct {
 	store *workspace.Store
 	run   string
 	task  *engine.StartTask
-	log   agent.Log
+	at    driver.Attempt
 	make  attemptIn
 }
 
-// work makes the attempt from a commit.
+// work makes the attempt from a commit. What it hands off works in the same directory.
 func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
+	dir := c.store.Dir(c.run, c.task.Address)
+	here, err := host(ctx, dir)
+	if err != nil {
+		return unprepared(err)
+	}
+	defer here.leave()
 	w, err := c.checkout(ctx, from)
 	if err != nil {
 		return unprepared(err)
 	}
-	defer w.Close()
+	here.lock = w
 	ports, err := workspace.ReservePorts(filepath.Join(stateHome(), "hocket", "ports"), w.Attempt)
 	if err != nil {
 		return unprepared(err)
 	}
 	defer ports.Release()
+	here.port = ports.First
 	ctx = process.WithPort(ctx, ports.First)
 	if err := c.prepare(ctx, w); err != nil {
 		return unprepared(err)
 	}
-	return collected(ctx, w, c.task, c.make(ctx, w.Dir, c.task))
+	out := waiting(ctx, w.Dir, c.task, c.at, c.make)
+	if out.Fault == nil {
+		if err := here.close(ctx); err != nil {
+			out.Fault = driver.FaultOf(ctx, err)
+		}
+	}
+	return collected(ctx, w, c.task, out)
+}
+
+// waiting makes an attempt, and waits for everything that it has handed off if it succeeds.
+func waiting(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt, make attemptIn) driver.Outcome {
+	var handed errands
+	handed.follow(task, &at)
+	out := make(ctx, dir, task, at)
+	if out.Fault == nil {
+		if err := handed.wait(ctx); err != nil {
+			out.Fault = driver.FaultOf(ctx, err)
+		}
+	}
+	return out
+}
+
+// asGuest makes an attempt in the workspace of the one that handed the work off.
+func asGuest(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt, make attemptIn) driver.Outcome {
+	here, leave, err := visit(dir)
+	if err != nil {
+		return unprepared(err)
+	}
+	defer leave()
+	return waiting(process.WithPort(ctx, here.port), dir, task, at, make)
 }
 
 // asks returns the answer to a question, if that is what the attempt was made again for, or else the outcome
@@ -218,17 +254,17 @@ func (c *attemptAt) prepare(ctx context.Context, w *workspace.Workspace) error {
 		return err
 	}
 	copied, err := w.Setup(ctx, workspace.Setup{Command: setup.Setup, Key: setup.SetupKey, Run: func(ctx context.Context, dir string) error {
-		c.log([]byte("prepares the workspace: " + setup.Setup + "\n"))
+		c.at.Log([]byte("prepares the workspace: " + setup.Setup + "\n"))
 		return c.of.command(ctx, &agent.Task{
 			Run: c.run, Address: c.task.Address, Attempt: c.task.Attempt, Key: c.task.Key(c.run), Workflow: c.task.Workflow, Node: c.task.Node,
 			Agent: &agent.Definition{Name: "shell", Agent: "shell"}, Settings: map[string]any{"command": setup.Setup}, Dir: dir,
-		}, c.log)
+		}, c.at.Log)
 	}})
 	if err != nil {
 		return fmt.Errorf("%s: %w", setup.Setup, err)
 	}
 	if copied {
-		c.log([]byte("the workspace is prepared with a copy of what was made before: " + setup.Setup + "\n"))
+		c.at.Log([]byte("the workspace is prepared with a copy of what was made before: " + setup.Setup + "\n"))
 	}
 	return nil
 }
@@ -241,12 +277,29 @@ func (c *attemptAt) attempt() workspace.Attempt {
 	return workspace.Attempt{Run: c.run, Address: c.task.Address, Number: c.task.Attempt}
 }
 
-// collectTime limits how long files are collected after an attempt was told to stop.
+// collectTime limits how long files are collected after an attempt has failed or was told to stop.
 const collectTime = time.Minute
+
+// collecting returns the context for collecting what an attempt left. What one that succeeded left is collected
+// however long that takes: other steps begin with it.
+func collecting(ctx context.Context, failed bool) (context.Context, context.CancelFunc) {
+	kept := context.WithoutCancel(ctx)
+	if failed {
+		return context.WithTimeout(kept, collectTime)
+	}
+	kept, cancel := context.WithCancelCause(kept)
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(collectTime, func() { cancel(context.Cause(ctx)) })
+	})
+	return kept, func() {
+		stop()
+		cancel(nil)
+	}
+}
 
 // collected records what an attempt left. What a failed attempt left can be shown, but nothing follows from it.
 func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTask, out driver.Outcome) driver.Outcome {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectTime)
+	ctx, cancel := collecting(ctx, out.Fault != nil)
 	defer cancel()
 	commit, err := w.Collect(ctx, fmt.Sprintf("%s, attempt %d", task.Address, task.Attempt))
 	switch {

@@ -20,10 +20,14 @@ import (
 func (c *attemptAt) byPerson() bool { return c.task.Settings["by"] == "human" }
 
 // merge folds the branches. Only if they conflict, an agent or a person works, once for each branch that
-// conflicts with what was merged before it.
+// conflicts with what was merged before it. The attempt ends with each question, and the next one continues with
+// what was merged and resolved until then.
 func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 	var out driver.Outcome
-	left := c.branches()
+	left, done, answer := c.branches(), c.task.Continues, c.task.Answer
+	if done != "" {
+		left = append([]workspace.Branch{{Name: merged, Commit: done}}, left...)
+	}
 	for {
 		m, err := c.store.Merge(ctx, c.run, left)
 		if err != nil {
@@ -33,18 +37,26 @@ func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 			out.Workspace = m.Commit
 			break
 		}
-		round := c.resolve(ctx, m)
+		round := c.resolve(ctx, m, answer)
+		answer = nil // it was about this conflict
 		round.Usage = round.Usage.Plus(out.Usage)
-		if out = round; out.Fault != nil || out.Asks != nil {
+		if out = round; out.Asks != nil {
+			out.Workspace = done
+		}
+		if out.Fault != nil || out.Asks != nil {
 			return out
 		}
-		left = append([]workspace.Branch{{Name: "merged", Commit: out.Workspace}}, left[m.Next:]...)
+		done = out.Workspace
+		left = append([]workspace.Branch{{Name: merged, Commit: done}}, left[m.Next:]...)
 	}
 	if out.Output == "" {
 		out.Output = c.summary(ctx, out.Workspace)
 	}
 	return out
 }
+
+// merged names what was merged so far.
+const merged = "merged"
 
 func (c *attemptAt) branches() []workspace.Branch {
 	var list []workspace.Branch
@@ -83,8 +95,8 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-// resolve has an agent or a person resolve conflicts.
-func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged) driver.Outcome {
+// resolve has an agent or a person resolve conflicts. answer is that of a person to the question about them, or nil.
+func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *engine.Answer) driver.Outcome {
 	var files, list []string
 	for _, f := range m.Conflicts {
 		files = append(files, f.Path)
@@ -93,7 +105,7 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged) driver.Outc
 	conflict := strings.Join(list, ", ")
 	switch {
 	case c.byPerson():
-		return c.askResolved(ctx, m, files, conflict)
+		return c.askResolved(ctx, m, files, conflict, answer)
 	case c.task.Agent == workflow.MergeAgent:
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict, Permanent: true}}
 	}
@@ -123,7 +135,7 @@ func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, files 
 	case err != nil:
 		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: err.Error()}
 	case len(markers) > 0:
-		out.Fault = &engine.Fault{Kind: engine.FaultBadOutput, Message: fmt.Sprintf("conflict markers are left in %s", places(markers))}
+		out.Fault = &engine.Fault{Kind: engine.FaultBadOutput, Message: "conflict markers are left in " + places(markers)}
 	}
 	return out
 }
@@ -146,44 +158,52 @@ const (
 )
 
 // askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
-func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string) driver.Outcome {
-	w, err := c.conflicted(ctx, m.Commit)
+func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string, answer *engine.Answer) driver.Outcome {
+	if answer != nil && answer.Value == giveUp {
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+	}
+	w, asked, err := c.conflicted(ctx, m.Commit, answer)
 	if err != nil {
 		return unprepared(err)
 	}
 	defer w.Close()
-	q := engine.Asked{
-		Text:    "The changes of several steps conflict in " + conflict + ". Resolve the conflicts in the directory below, then answer.",
+	why := ""
+	switch {
+	case asked:
+		markers, err := w.Markers(files)
+		switch {
+		case err != nil:
+			return unprepared(err)
+		case len(markers) == 0:
+			return collected(ctx, w, c.task, driver.Outcome{})
+		}
+		why = "Conflict markers are left in " + places(markers) + ". "
+	case answer != nil:
+		why = "The directory was removed, and has been made again. "
+	}
+	return driver.Outcome{Asks: &engine.Asked{
+		Address: c.task.Address,
+		Text:    why + "The changes of several steps conflict in " + conflict + ". Resolve the conflicts in the directory below, then answer.",
 		Detail:  w.Dir,
-		Options: []workflow.Option{{Value: resolved}, {Value: giveUp, Description: "the merge fails"}},
-	}
-	if c.task.Answer != nil && c.task.Answer.Value == resolved {
-		out := collected(ctx, w, c.task, driver.Outcome{})
-		if out.Fault == nil {
-			out = c.checkMarkers(ctx, out, files)
-		}
-		if out.Fault == nil || out.Fault.Kind != engine.FaultBadOutput {
-			return out
-		}
-		q.Text = strings.ToUpper(out.Fault.Message[:1]) + out.Fault.Message[1:] + ". " + q.Text
-		return driver.Outcome{Asks: &q}
-	}
-	answer, out := c.asks(q)
-	if answer == nil {
-		return out
-	}
-	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+		Options: []workflow.Option{
+			{Value: resolved, Description: fmt.Sprintf("merge %.12s continues with what is in the directory", m.Commit)}, // so that questions about others have another digest
+			{Value: giveUp, Description: "the merge fails"},
+		},
+	}}
 }
 
-// conflicted returns the workspace in which a person resolves conflicts: with what the person has done so far, if
-// the question was answered.
-func (c *attemptAt) conflicted(ctx context.Context, commit string) (*workspace.Workspace, error) {
-	if c.task.Answer != nil {
-		if w, err := c.store.Reopen(c.attempt(), commit); w != nil || err != nil {
-			return w, err
+// conflicted returns the workspace in which a person resolves conflicts, and whether it is the one in which the
+// person was asked to resolve exactly these, with what was done there since.
+func (c *attemptAt) conflicted(ctx context.Context, commit string, answer *engine.Answer) (w *workspace.Workspace, asked bool, err error) {
+	if answer != nil {
+		for a := c.attempt(); a.Number > 0; a.Number-- { // an attempt may have failed after the answer
+			if w, err := c.store.Reopen(a, commit); w != nil || err != nil {
+				return w, true, err
+			}
 		}
 	}
-	return c.checkout(ctx, commit)
+	w, err = c.checkout(ctx, commit)
+	return w, false, err
 }
 
 // maxPickDiff is how much of the diff of each branch whoever picks one is shown.

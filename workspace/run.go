@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,6 +19,9 @@ func (s *Store) Dir(run, address string) string {
 // Reopen returns the directory of an attempt from a commit as it was left, or nil if it is not there.
 func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	home := s.home(a)
+	if _, err := os.Stat(home); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
 	lock, err := filelock.Take(home + ".lock")
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%s: %w", home, ErrInUse)
