@@ -156,7 +156,7 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(err)
 	}
-	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, make: make}
+	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, make: make, scripted: scripted}
 	switch {
 	case task.Agent == workflow.LandAgent && !scripted: // a reply lands nothing
 		return c.land(ctx)
@@ -176,6 +176,8 @@ type attemptAt struct {
 	task  *engine.StartTask
 	at    driver.Attempt
 	make  attemptIn
+
+	scripted bool // a reply stands in for whoever does it
 }
 
 // work makes the attempt from a commit. What it hands off works in the same directory.

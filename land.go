@@ -77,7 +77,7 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 	}
 	l := workspace.Landing{
 		ID: c.run + "/" + c.task.Address, Run: c.run, How: workspace.How(cmp.Or(text("as"), string(workspace.AsBranch))), Base: base, Commit: c.task.Workspace,
-		Message: cmp.Or(text("message"), fmt.Sprintf("%s: what run %s has made", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
+		Message: cmp.Or(text("message"), fmt.Sprintf("%s: changes of run %s", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
 	}
 	if l.How == workspace.AsBranch {
 		l.Branch = cmp.Or(text("branch"), "hocket/"+c.run)

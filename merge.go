@@ -16,8 +16,8 @@ import (
 	"github.com/hocket-dev/hocket/workspace"
 )
 
-// byPerson reports whether a person resolves the conflicts of a merge, or picks a branch.
-func (c *attemptAt) byPerson() bool { return c.task.Settings["by"] == "human" }
+// byPerson reports whether a person is asked to resolve the conflicts of a merge, or to pick a workspace.
+func (c *attemptAt) byPerson() bool { return c.task.ByPerson() && !c.scripted }
 
 // merge folds the branches. Only if they conflict, an agent or a person works, once for each branch that
 // conflicts with what was merged before it. The attempt ends with each question, and the next one continues with
@@ -106,7 +106,7 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 	switch {
 	case c.byPerson():
 		return c.askResolved(ctx, m, files, conflict, answer)
-	case c.task.Agent == workflow.MergeAgent:
+	case c.task.Agent == workflow.MergeAgent && !c.task.ByPerson():
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict, Permanent: true}}
 	}
 	with := *c.task
@@ -114,8 +114,11 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 	one := *c
 	one.task = &with
 	out := one.work(ctx, m.Commit)
-	if out.Fault != nil {
+	switch {
+	case out.Fault != nil:
 		return out
+	case c.task.ByPerson() && strings.TrimSpace(out.Output) == giveUp:
+		return unresolved(conflict)
 	}
 	return c.checkMarkers(ctx, out, files)
 }
@@ -160,7 +163,7 @@ const (
 // askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
 func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string, answer *engine.Answer) driver.Outcome {
 	if answer != nil && answer.Value == giveUp {
-		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+		return unresolved(conflict)
 	}
 	w, asked, err := c.conflicted(ctx, m.Commit, answer)
 	if err != nil {
@@ -190,6 +193,11 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 			{Value: giveUp, Description: "the merge fails"},
 		},
 	}}
+}
+
+// unresolved is the outcome if a person gives up.
+func unresolved(conflict string) driver.Outcome {
+	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
 }
 
 // conflicted returns the workspace in which a person resolves conflicts, and whether it is the one in which the
@@ -228,7 +236,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	switch {
 	case len(names) == 1:
 		out.Output = names[0]
-	case c.byPerson() || c.task.Agent == workflow.MergeAgent:
+	case c.byPerson() || c.task.Agent == workflow.MergeAgent && !c.scripted:
 		q := engine.Asked{Text: cmp.Or(c.task.Prompt, "Which of these changes should be taken?"), Detail: diffs.String()}
 		for _, name := range names {
 			q.Options = append(q.Options, workflow.Option{Value: name})
@@ -253,7 +261,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	taken := extract.Decide(names, out.Output)
 	i := slices.Index(names, taken.Label)
 	if !taken.Matched || i < 0 {
-		out.Workspace, out.Fault = "", &engine.Fault{Kind: engine.FaultNoRoute, Message: fmt.Sprintf("the output names none of the branches %s", strings.Join(names, ", "))}
+		out.Workspace, out.Fault = "", &engine.Fault{Kind: engine.FaultNoRoute, Message: fmt.Sprintf("the output names none of the workspaces %s", strings.Join(names, ", "))}
 		return out
 	}
 	out.Workspace = c.task.Branches[i].Workspace

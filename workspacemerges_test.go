@@ -169,3 +169,34 @@ steps:
 		t.Errorf("%s: %s: %q", res.Status, res.Error, output(res, "look"))
 	}
 }
+
+// A reply stands in for the person who picks a workspace or resolves a conflict, also if the other steps are real. "*"
+// is not for people.
+func TestRepliesInMerges(t *testing.T) {
+	best := strings.Replace(strings.ReplaceAll(threeBranches, "{on_conflict: human}", "{pick: human}"), "all, needs", "best, needs", 1)
+	best = strings.ReplaceAll(best, "[all]", "[best]")
+	files := branching("echo x > a.txt", "echo y > a.txt", "echo z > a.txt")
+	files["pick.yml"] = strings.NewReplacer("X", "echo x > a.txt", "Y", "echo y > a.txt", "Z", "echo z > a.txt").Replace(best)
+	for _, c := range []struct {
+		workflow, replies string
+		want              engine.Status
+		says              string
+	}{
+		{"pick.yml", "best: neither\n", engine.Failed, "the output names none of the workspaces x, y, z"},
+		{"pick.yml", "best: y\n", engine.Success, "y"},
+		{"pick.yml", "x: one\n", engine.Waiting, ""},
+		{"pick.yml", "look: seen\n\"*\": {output: any}\n", engine.Success, "seen"}, // all leave the same
+		{"w.yml", "all: give up\n", engine.Failed, "conflict in a.txt (contents), which nobody resolved"},
+		{"w.yml", "all: resolved\n", engine.Failed, "conflict markers are left in a.txt:1"},
+	} {
+		p, _ := repository(t, files, hocket.Options{Agents: agents{"editor": editor()}})
+		replies, found := hocket.ReadReplies("replies.yml", []byte(c.replies))
+		if found != nil {
+			t.Fatal(found)
+		}
+		res := wait(t, start(t, p, c.workflow, nil, hocket.WithReplies(replies)))
+		if got := strings.TrimSpace(output(res, "look")); res.Status != c.want || res.Error == "" && c.says != "" && !strings.HasPrefix(got, c.says) || !strings.Contains(res.Error+got, c.says) {
+			t.Errorf("%s with %q: %s: %s: %q", c.workflow, c.replies, res.Status, res.Error, got)
+		}
+	}
+}

@@ -80,6 +80,11 @@ func (c *StartTask) Whole() (*StartTask, error) {
 	return &w, nil
 }
 
+// ByPerson reports whether a person resolves the conflicts of a merge, or picks a workspace.
+func (c *StartTask) ByPerson() bool {
+	return c.Place.Branches != workflow.OneBranch && c.Agent == workflow.MergeAgent && c.Settings["by"] == "human"
+}
+
 // Key returns the same key for the same attempt of the same run, even after a crash.
 func (c *StartTask) Key(run string) string {
 	return run + "/" + c.Address + "@" + strconv.Itoa(c.Attempt)
