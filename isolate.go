@@ -171,28 +171,24 @@ func (l *lanes) isolate(ctx context.Context, p *Project) {
 }
 
 // attemptIn makes an attempt in a directory.
-type attemptIn func(ctx context.Context, dir string, task *engine.StartTask) driver.Outcome
+type attemptIn func(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt) driver.Outcome
 
 // run makes an attempt where the command says.
 func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt, scripted bool, make attemptIn) driver.Outcome {
 	if task.Workspace == "" && task.Within == "" {
-		return make(ctx, i.p.workDir(), task)
+		return make(ctx, i.p.workDir(), task, at)
 	}
 	store, err := i.open()
 	if err != nil {
 		return unprepared(err)
 	}
 	if task.Within != "" {
-		dir, err := store.Dir(run, task.Within)
-		if err != nil {
-			return unprepared(err)
-		}
-		return make(ctx, dir, task)
+		return i.asGuest(ctx, run, task, at, make)
 	}
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(err)
 	}
-	c := &attemptAt{of: i, store: store, run: run, task: task, log: at.Log, scripted: scripted, make: make}
+	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, scripted: scripted, make: make}
 	switch {
 	case task.Agent == workflow.LandAgent && scripted: // lands nothing
 		return c.landScripted(ctx)
@@ -212,24 +208,30 @@ type attemptAt struct {
 	store *workspace.Store
 	run   string
 	task  *engine.StartTask
-	log   agent.Log
+	at    driver.Attempt
 	// scripted means that a reply makes the attempt, also in place of a person.
 	scripted bool
 	make     attemptIn
 }
 
-// work makes the attempt from a commit.
+// work makes the attempt from a commit. What it hands off works in the same directory.
 func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
+	here, err := host(ctx, c.of.place(c.run, c.task.Address))
+	if err != nil {
+		return unprepared(err)
+	}
+	defer here.leave()
 	w, err := c.checkout(ctx, from)
 	if err != nil {
 		return unprepared(err)
 	}
-	defer w.Close()
+	here.workspace, here.lock = w, w
 	ports, err := workspace.ReservePorts(filepath.Join(stateHome(), "hocket", "ports"), w.Attempt)
 	if err != nil {
 		return unprepared(err)
 	}
 	defer ports.Release()
+	here.port = ports.First
 	ctx = w.Noting(process.WithPort(ctx, ports.First))
 	if err := c.prepare(ctx, w); err != nil {
 		return unprepared(err)
@@ -237,7 +239,45 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 	if err := w.Check(); err != nil { // what prepares the workspace runs the code of agents
 		return unprepared(err)
 	}
-	return collected(ctx, w, c.task, c.make(ctx, w.Dir, c.task))
+	out := waiting(ctx, w.Dir, c.task, c.at, c.make)
+	if out.Fault == nil {
+		if err := here.close(ctx); err != nil {
+			out.Fault = driver.FaultOf(ctx, err)
+		}
+	}
+	return collected(ctx, w, c.task, out)
+}
+
+// waiting makes an attempt, and waits for everything that it has handed off if it succeeds.
+func waiting(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt, make attemptIn) driver.Outcome {
+	var handed errands
+	handed.follow(task, &at)
+	out := make(ctx, dir, task, at)
+	if out.Fault == nil {
+		if err := handed.wait(ctx); err != nil {
+			out.Fault = driver.FaultOf(ctx, err)
+		}
+	}
+	return out
+}
+
+// asGuest makes an attempt in the workspace of the one that handed the work off.
+func (i *isolation) asGuest(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt, make attemptIn) driver.Outcome {
+	here, leave, err := visit(i.place(run, task.Within))
+	if err != nil {
+		return unprepared(err)
+	}
+	defer leave()
+	w := here.workspace
+	if err := w.Check(); err != nil {
+		return unprepared(err)
+	}
+	return waiting(w.Noting(process.WithPort(ctx, here.port)), w.Dir, task, at, make)
+}
+
+// place names where the attempts of an instance work.
+func (i *isolation) place(run, address string) string {
+	return filepath.Join(i.p.workspaceDir(), run) + "\x00" + address
 }
 
 // asks returns the answer to a question, if that is what the attempt was made again for, or else the outcome
@@ -280,17 +320,17 @@ func (c *attemptAt) prepare(ctx context.Context, w *workspace.Workspace) error {
 		return err
 	}
 	copied, err := w.Setup(ctx, workspace.Setup{Command: setup.Setup, Key: setup.SetupKey, Run: func(ctx context.Context, dir string) error {
-		c.log([]byte("prepares the workspace: " + setup.Setup + "\n"))
+		c.at.Log([]byte("prepares the workspace: " + setup.Setup + "\n"))
 		return c.of.command(ctx, &agent.Task{
 			Run: c.run, Address: c.task.Address, Attempt: c.task.Attempt, Key: c.task.Key(c.run), Workflow: c.task.Workflow, Node: c.task.Node,
 			Agent: &agent.Definition{Name: "shell", Agent: "shell"}, Settings: map[string]any{"command": setup.Setup}, Dir: dir,
-		}, c.log)
+		}, c.at.Log)
 	}})
 	if err != nil {
 		return fmt.Errorf("%s: %w", setup.Setup, err)
 	}
 	if copied {
-		c.log([]byte("the workspace is prepared with a copy of what was made before: " + setup.Setup + "\n"))
+		c.at.Log([]byte("the workspace is prepared with a copy of what was made before: " + setup.Setup + "\n"))
 	}
 	return nil
 }
@@ -303,12 +343,29 @@ func (c *attemptAt) attempt() workspace.Attempt {
 	return workspace.Attempt{Run: c.run, Address: c.task.Address, Number: c.task.Attempt}
 }
 
-// collectTime limits how long files are collected after an attempt was told to stop.
+// collectTime limits how long files are collected after an attempt has failed or was told to stop.
 const collectTime = time.Minute
+
+// collecting returns the context for collecting what an attempt left. What one that succeeded left is collected
+// however long that takes: other steps begin with it.
+func collecting(ctx context.Context, failed bool) (context.Context, context.CancelFunc) {
+	kept := context.WithoutCancel(ctx)
+	if failed {
+		return context.WithTimeout(kept, collectTime)
+	}
+	kept, cancel := context.WithCancelCause(kept)
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(collectTime, func() { cancel(context.Cause(ctx)) })
+	})
+	return kept, func() {
+		stop()
+		cancel(nil)
+	}
+}
 
 // collected records what an attempt left. What a failed attempt left can be shown, but nothing follows from it.
 func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTask, out driver.Outcome) driver.Outcome {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectTime)
+	ctx, cancel := collecting(ctx, out.Fault != nil)
 	defer cancel()
 	commit, err := w.Collect(ctx, fmt.Sprintf("%s, attempt %d", task.Address, task.Attempt))
 	switch {

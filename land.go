@@ -104,7 +104,7 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 	}
 	l := workspace.Landing{
 		ID: c.run + "/" + c.task.Address, Run: c.run, How: howOf(c.task.Settings), Base: base, Commit: c.task.Workspace,
-		Message: cmp.Or(text("message"), fmt.Sprintf("%s: what run %s has made", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
+		Message: cmp.Or(text("message"), fmt.Sprintf("%s: changes of run %s", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
 	}
 	if home := stateHome(); home != "" {
 		l.Locks = filepath.Join(home, "hocket", "landings")

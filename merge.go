@@ -17,14 +17,18 @@ import (
 	"github.com/hocket-dev/hocket/workspace"
 )
 
-// byPerson reports whether a person resolves the conflicts of a merge, or picks a branch.
-func (c *attemptAt) byPerson() bool { return c.task.Settings["by"] == "human" }
+// byPerson reports whether a person is asked to resolve the conflicts of a merge, or to pick a workspace.
+func (c *attemptAt) byPerson() bool { return c.task.ByPerson() && !c.scripted }
 
 // merge folds the branches. Only if they conflict, an agent or a person works, once for each branch that
-// conflicts with what was merged before it.
+// conflicts with what was merged before it. The attempt ends with each question, and the next one continues with
+// what was merged and resolved until then.
 func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 	var out driver.Outcome
-	left := c.branches()
+	left, done, answer := c.branches(), c.task.Continues, c.task.Answer
+	if done != "" {
+		left = append([]workspace.Branch{{Name: merged, Commit: done}}, left...)
+	}
 	for {
 		m, err := c.store.Merge(ctx, c.run, left)
 		if err != nil {
@@ -34,18 +38,26 @@ func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 			out.Workspace = m.Commit
 			break
 		}
-		round := c.resolve(ctx, m)
+		round := c.resolve(ctx, m, answer)
+		answer = nil // it was about this conflict
 		round.Usage = round.Usage.Plus(out.Usage)
-		if out = round; out.Fault != nil || out.Asks != nil {
+		if out = round; out.Asks != nil {
+			out.Workspace = done
+		}
+		if out.Fault != nil || out.Asks != nil {
 			return out
 		}
-		left = append([]workspace.Branch{{Name: "merged", Commit: out.Workspace}}, left[m.Next:]...)
+		done = out.Workspace
+		left = append([]workspace.Branch{{Name: merged, Commit: done}}, left[m.Next:]...)
 	}
 	if out.Output == "" {
 		out.Output = c.summary(ctx, out.Workspace)
 	}
 	return out
 }
+
+// merged names what was merged so far.
+const merged = "merged"
 
 func (c *attemptAt) branches() []workspace.Branch {
 	var list []workspace.Branch
@@ -84,8 +96,8 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-// resolve has an agent or a person resolve conflicts.
-func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged) driver.Outcome {
+// resolve has an agent or a person resolve conflicts. answer is that of a person to the question about them, or nil.
+func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *engine.Answer) driver.Outcome {
 	var files, list []string
 	for _, f := range m.Conflicts {
 		files = append(files, f.Path)
@@ -93,11 +105,9 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged) driver.Outc
 	}
 	conflict := strings.Join(list, ", ")
 	switch {
-	case c.byPerson() && c.scripted:
-		return c.resolveScripted(ctx, m, files, conflict)
 	case c.byPerson():
-		return c.askResolved(ctx, m, files, conflict)
-	case c.task.Agent == workflow.MergeAgent:
+		return c.askResolved(ctx, m, files, conflict, answer)
+	case c.task.Agent == workflow.MergeAgent && !c.task.ByPerson():
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict, Permanent: true}}
 	}
 	with := *c.task
@@ -105,8 +115,11 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged) driver.Outc
 	one := *c
 	one.task = &with
 	out := one.work(ctx, m.Commit)
-	if out.Fault != nil {
+	switch {
+	case out.Fault != nil:
 		return out
+	case c.task.ByPerson() && strings.TrimSpace(out.Output) == giveUp:
+		return unresolved(conflict)
 	}
 	return c.checkMarkers(ctx, out, files)
 }
@@ -126,7 +139,7 @@ func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, files 
 	case err != nil:
 		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: err.Error()}
 	case len(markers) > 0:
-		out.Fault = &engine.Fault{Kind: engine.FaultBadOutput, Message: fmt.Sprintf("conflict markers are left in %s", places(markers))}
+		out.Fault = &engine.Fault{Kind: engine.FaultBadOutput, Message: "conflict markers are left in " + places(markers)}
 	}
 	return out
 }
@@ -148,83 +161,53 @@ const (
 	giveUp   = "give up"
 )
 
-// askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again. A merge of many
-// branches can have several conflicts, one after the other, and is made again after each answer: so what was resolved is kept.
-func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string) driver.Outcome {
-	done, err := c.resolution(ctx, m.Commit)
-	if err != nil {
-		return unprepared(err)
-	}
-	if done != "" {
-		return driver.Outcome{Workspace: done}
-	}
-	w, answered, err := c.conflicted(ctx, m.Commit)
+// askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
+func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string, answer *engine.Answer) driver.Outcome {
+	w, asked, err := c.conflicted(ctx, m.Commit, answer)
 	if err != nil {
 		return unprepared(err)
 	}
 	defer w.Close()
-	q := engine.Asked{
+	why := ""
+	switch {
+	case answer != nil && answer.Value == giveUp:
+		return collected(ctx, w, c.task, unresolved(conflict))
+	case asked:
+		markers, err := w.Markers(files)
+		switch {
+		case err != nil:
+			return unprepared(err)
+		case len(markers) == 0:
+			return collected(ctx, w, c.task, driver.Outcome{})
+		}
+		why = "Conflict markers are left in " + places(markers) + ". "
+	case answer != nil:
+		why = "The directory was removed, and has been made again. "
+	}
+	return driver.Outcome{Asks: &engine.Asked{
 		Address: c.task.Address,
-		Text:    "The changes of several steps conflict in " + conflict + ". Resolve the conflicts in the directory below, then answer.",
+		Text:    why + "The changes of several steps conflict in " + conflict + ". Resolve the conflicts in the directory below, then answer.",
 		Detail:  w.Dir,
-		Options: []workflow.Option{{Value: resolved}, {Value: giveUp, Description: "the merge fails"}},
-	}
-	switch {
-	case !answered:
-		return driver.Outcome{Asks: &q}
-	case c.task.Answer.Value != resolved:
-		return collected(ctx, w, c.task, driver.Outcome{Fault: unresolved(conflict)})
-	}
-	out := collected(ctx, w, c.task, driver.Outcome{})
-	if out.Fault == nil {
-		out = c.checkMarkers(ctx, out, files)
-	}
-	switch {
-	case out.Fault == nil:
-		if err := c.store.Resolve(ctx, c.attempt(), m.Commit, out.Workspace); err != nil {
-			return unprepared(err)
-		}
-	case out.Fault.Kind == engine.FaultBadOutput:
-		if err := w.Lend(); err != nil {
-			return unprepared(err)
-		}
-		q.Text = strings.ToUpper(out.Fault.Message[:1]) + out.Fault.Message[1:] + ". " + q.Text
-		return driver.Outcome{Asks: &q}
-	}
-	return out
+		Options: []workflow.Option{
+			{Value: resolved, Description: fmt.Sprintf("merge %.12s continues with what is in the directory", m.Commit)}, // so that questions about others have another digest
+			{Value: giveUp, Description: "the merge fails"},
+		},
+	}}
 }
 
-// resolveScripted has a reply resolve conflicts in place of a person.
-func (c *attemptAt) resolveScripted(ctx context.Context, m workspace.Merged, files []string, conflict string) driver.Outcome {
-	out := c.work(ctx, m.Commit)
-	switch {
-	case out.Fault != nil:
-		return out
-	case out.Output == giveUp:
-		return driver.Outcome{Fault: unresolved(conflict)}
-	}
-	return c.checkMarkers(ctx, out, files)
+// unresolved is the outcome if a person gives up.
+func unresolved(conflict string) driver.Outcome {
+	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
 }
 
-func unresolved(conflict string) *engine.Fault {
-	return &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}
-}
-
-// resolution returns how a person has resolved a conflict in this merge before, "" if nobody has. What was resolved in an earlier
-// merge, or in the run that this one is a fork of, does not count.
-func (c *attemptAt) resolution(ctx context.Context, conflict string) (string, error) {
-	if c.task.Answer == nil {
-		return "", c.store.ForgetResolutions(ctx, c.attempt())
-	}
-	return c.store.Resolution(ctx, c.attempt(), conflict)
-}
-
-// conflicted returns the workspace in which a person resolves conflicts. If the answer is about this conflict, it has what
-// the person has done.
-func (c *attemptAt) conflicted(ctx context.Context, commit string) (w *workspace.Workspace, answered bool, err error) {
-	if c.task.Answer != nil {
-		if w, err := c.store.Reopen(c.attempt(), commit); w != nil || err != nil {
-			return w, true, err
+// conflicted returns the workspace in which a person resolves conflicts, and whether it is the one in which the
+// person was asked to resolve exactly these, with what was done there since.
+func (c *attemptAt) conflicted(ctx context.Context, commit string, answer *engine.Answer) (w *workspace.Workspace, asked bool, err error) {
+	if answer != nil {
+		for a := c.attempt(); a.Number > 0; a.Number-- { // an attempt may have failed after the answer
+			if w, err := c.store.Reopen(a, commit); w != nil || err != nil {
+				return w, true, err
+			}
 		}
 	}
 	w, err = c.checkout(ctx, commit)
@@ -254,7 +237,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	switch {
 	case len(names) == 1:
 		out.Output = names[0]
-	case !c.scripted && (c.byPerson() || c.task.Agent == workflow.MergeAgent):
+	case c.byPerson() || c.task.Agent == workflow.MergeAgent && !c.scripted:
 		q := engine.Asked{Text: cmp.Or(c.task.Prompt, "Which of these changes should be taken?"), Detail: diffs.String()}
 		for _, name := range names {
 			q.Options = append(q.Options, workflow.Option{Value: name})
@@ -279,7 +262,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	taken := extract.Decide(names, out.Output)
 	i := slices.Index(names, taken.Label)
 	if !taken.Matched || i < 0 {
-		out.Workspace, out.Fault = "", &engine.Fault{Kind: engine.FaultNoRoute, Message: fmt.Sprintf("the output names none of the branches %s", strings.Join(names, ", "))}
+		out.Workspace, out.Fault = "", &engine.Fault{Kind: engine.FaultNoRoute, Message: fmt.Sprintf("the output names none of the workspaces %s", strings.Join(names, ", "))}
 		return out
 	}
 	out.Workspace = c.task.Branches[i].Workspace

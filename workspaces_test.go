@@ -460,6 +460,34 @@ steps:
 	}
 }
 
+// The workflow of the documentation leads from a rejection back to the agent, which continues with what it had made.
+func TestRejectionLeadsBack(t *testing.T) {
+	text, err := os.ReadFile("docs/spec/26-workspaces.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "```yaml\n# parser.yml\n")
+	example, _, closed := strings.Cut(after, "```\n")
+	if !found || !closed {
+		t.Fatal("the documentation has no parser.yml")
+	}
+	coder := agent.Func(func(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+		said := strings.Split(task.Prompt, "\n")
+		task.Prompt = "echo '" + said[1] + ".' >> a.txt"
+		return editor().Run(ctx, task, log)
+	})
+	p, dir := repository(t, map[string]string{"a.txt": "one\n", "parser.yml": example}, hocket.Options{Agents: agents{"coder": coder}})
+	r := start(t, p, "parser.yml", nil)
+	wait(t, r)
+	if res := reply(t, r, "use tabs"); res.Status != engine.Waiting {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	res := reply(t, r, "land")
+	if got := readFile(t, dir, "a.txt"); res.Status != engine.Success || got != "one\n.\na person rejected the change: use tabs.\n" {
+		t.Errorf("%s: %s: a.txt is %q", res.Status, res.Error, got)
+	}
+}
+
 // A setup runs once, and its result is copied; it needs trust, because it is a command of the project.
 func TestSetupOfWorkspaces(t *testing.T) {
 	files := map[string]string{
@@ -553,7 +581,7 @@ steps:
 		look, fails    string
 	}{
 		{"pick", "both: right\nship: land", "right", ""},
-		{"pick", "both: neither\nship: land", "", "the output names none of the branches left, right"},
+		{"pick", "both: neither\nship: land", "", "the output names none of the workspaces left, right"},
 		{"on_conflict", "both: {output: resolved, files: {a.txt: both}}\nship: land", "both", ""},
 		{"on_conflict", "both: resolved\nship: land", "", "conflict markers are left in a.txt:1"},
 		{"on_conflict", "both: give up\nship: land", "", "conflict in a.txt (contents), which nobody resolved"},

@@ -23,7 +23,11 @@ var graphCycle = rule{
 			}
 			last := cycle[len(cycle)-1]
 			path = append(path, last.to.ID)
-			p.errorf(last.Pos, "to repeat steps, put them into a loop; otherwise, remove one of these edges",
+			help := "to repeat steps, put them into a loop; otherwise, remove one of these edges"
+			if s.inLoop() {
+				help = "to begin the next iteration of the loop, lead to again instead; otherwise, remove one of these edges"
+			}
+			p.errorf(last.Pos, help,
 				"steps wait for each other: %s", strings.Join(path, " → "))
 		}
 	},

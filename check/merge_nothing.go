@@ -1,6 +1,10 @@
 package check
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 var mergeNothing = rule{
 	code:     "merge-nothing",
@@ -27,8 +31,14 @@ var mergeNothing = rule{
 	},
 }
 
-// branchTasks visits the tasks of all workflows that can be reached by an edge.
+// branchTasks visits the tasks of all workflows that can be reached by an edge. If steps wait for each other in a
+// cycle, which is reported, nobody knows what reaches the steps after it.
 func (c *bundlePass) branchTasks(visit func(*pass, *node, *workflow.Task)) {
+	for _, p := range c.order {
+		if slices.ContainsFunc(p.index.scopes, func(s *scope) bool { return len(s.inOrder()) < len(s.nodes) }) {
+			return
+		}
+	}
 	for _, p := range c.order {
 		for _, n := range p.index.nodes {
 			if t, ok := n.Step.(*workflow.Task); ok && len(c.flows(p)) > 0 {

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -33,6 +34,8 @@ type PlanNode struct {
 	ID    string         `json:"id"`
 	Kind  string         `json:"kind"`
 	Uses  string         `json:"uses,omitempty"` // the agent of a task or a question, the workflow of a call
+	Does  string         `json:"does,omitempty"` // what a merge, a pick or a landing does, and who decides
+	Own   bool           `json:"own,omitempty"`  // it has its own workspace
 	Why   string         `json:"why,omitempty"`  // why that agent was chosen, if the task does not name one
 	Depth int            `json:"depth"`          // how many loops and for_each are around it
 	Wave  int            `json:"wave"`           // nodes of one graph with the same wave may start together
@@ -75,7 +78,12 @@ func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
 			if why != "" {
 				p.Open = append(p.Open, fmt.Sprintf("%s/%s: %s", w.Name, n.ID, why))
 			}
-			one.Nodes = append(one.Nodes, PlanNode{ID: n.ID, Kind: n.Kind(), Uses: uses, Depth: depth, Wave: waves[n.order], Times: times})
+			node := PlanNode{ID: n.ID, Kind: n.Kind(), Uses: uses, Depth: depth, Wave: waves[n.order], Times: times}
+			if t, ok := n.Step.(*workflow.Task); ok {
+				node.Does = t.Does()
+			}
+			node.Own = n.Workspace == workflow.WorkspaceOwn && !strings.HasPrefix(node.Does, "land")
+			one.Nodes = append(one.Nodes, node)
 			if n.body != nil {
 				list(n.body, depth+1, times.Times(inside))
 			}

@@ -213,3 +213,14 @@ func TestPlanOfCyclesEnds(t *testing.T) {
 		t.Errorf("plan %+v", p)
 	}
 }
+
+func TestPlanSaysWhatBecomesOfWorkspaces(t *testing.T) {
+	b := bundle(t, [2]string{"f", "steps: [{id: a, agent: x, workspace: own}, {id: m, merge: {pick: human}}, {id: s, land: patch}]"})
+	var got []string
+	for _, n := range check.PlanOf(check.Input{Bundle: b}).Workflows[0].Nodes {
+		got = append(got, fmt.Sprintf("%s %q %t", n.ID, n.Does, n.Own))
+	}
+	if want := `a "" true, m "pick by a person" false, s "land: patch" false`; strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+}

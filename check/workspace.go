@@ -99,20 +99,38 @@ func (f *flow) live(e *edge) map[way]bool {
 	return live
 }
 
-// exclude reports whether two sets of decisions contradict each other. A plain edge is taken beside labels.
+// exclude reports whether two sets of decisions contradict each other.
 func exclude(a, b map[way]bool) bool {
 	for w := range a {
 		for v := range b {
-			if w.from != v.from || w == v {
-				continue
-			}
-			fails := w.on == workflow.OnFailure || w.on == workflow.OnTimeout || v.on == workflow.OnFailure || v.on == workflow.OnTimeout
-			if fails || w.on != workflow.OnSuccess && v.on != workflow.OnSuccess {
+			if w.from == v.from && w != v && w.excludes(v) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// excludes reports whether a node that takes an edge of one way takes none of another one.
+func (w way) excludes(v way) bool {
+	kind := func(on workflow.On) workflow.On {
+		if on == workflow.OnSuccess && w.from.has(workflow.OnLabel, workflow.OnWhen) {
+			return workflow.OnElse // a plain edge beside labels or conditions counts as else
+		}
+		return on
+	}
+	a, b := kind(w.on), kind(v.on)
+	fails := func(on workflow.On) bool { return on == workflow.OnFailure || on == workflow.OnTimeout }
+	switch {
+	case fails(a) || fails(b):
+		return a != b
+	case a == b:
+		return w.label != v.label // of labels and conditions, only one is taken
+	case a == workflow.OnSuccess || b == workflow.OnSuccess:
+		return false
+	default:
+		return a == workflow.OnElse || b == workflow.OnElse
+	}
 }
 
 // arrive adds what an edge brings to a node.

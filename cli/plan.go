@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -105,10 +106,14 @@ func costText(p *check.Plan) string {
 func planTable(w *check.WorkflowPlan) *view.Table {
 	t := &view.Table{Head: []string{"ORDER", "NODE", "KIND", "USES", "TIMES"}, Right: []bool{4: true}}
 	for _, n := range w.Nodes {
+		uses := cmp.Or(n.Does, n.Uses)
+		if n.Own {
+			uses = strings.TrimPrefix(uses+", own workspace", ", ")
+		}
 		// The order restarts within each loop and for_each; the indent shows which.
 		indent := strings.Repeat("  ", n.Depth)
 		t.Row(view.Cell{Text: fmt.Sprint(n.Wave)}, view.Cell{Text: indent + n.ID}, view.Cell{Text: n.Kind, Paint: view.Dim},
-			view.Cell{Text: n.Uses}, view.Cell{Text: n.Times.String()})
+			view.Cell{Text: uses}, view.Cell{Text: n.Times.String()})
 	}
 	return t
 }

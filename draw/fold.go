@@ -148,7 +148,7 @@ func sharedStep(nodes []*workflow.Node) workflow.Step {
 	switch s := first.Step.(type) {
 	case *workflow.Task:
 		if same {
-			return &workflow.Task{Agent: s.Agent}
+			return &workflow.Task{Agent: s.Agent, Branches: s.Branches, Settings: s.Settings}
 		}
 		return &workflow.Task{}
 	case *workflow.Human:

@@ -40,9 +40,20 @@ func note(n *workflow.Node) string {
 }
 
 func noteText(n *workflow.Node) string {
+	text := workText(n)
+	if t, ok := n.Step.(*workflow.Task); n.Workspace != workflow.WorkspaceOwn || ok && t.Agent == workflow.LandAgent {
+		return text
+	}
+	if text == "" {
+		return "own workspace"
+	}
+	return text + ", own workspace"
+}
+
+func workText(n *workflow.Node) string {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
-		return unless(s.Agent, n.ID)
+		return cmp.Or(s.Does(), unless(s.Agent, n.ID))
 	case *workflow.Human:
 		return unless(questionText(s), title(n))
 	case *workflow.Call:

@@ -331,6 +331,9 @@ func what(n *workflow.Node) string {
 	case *workflow.Choice:
 		return detailed(n, choiceText(s))
 	}
+	if t, ok := n.Step.(*workflow.Task); ok && t.Does() != "" {
+		return note(n)
+	}
 	return detailed(n, note(n))
 }
 

@@ -15,12 +15,13 @@ type Scripting struct {
 	All bool // required questions too
 }
 
-// Attempt returns the executor that makes an attempt, if the script has a reply for it.
+// Attempt returns the executor that makes an attempt, if the script has a reply for it. What a person does in a merge
+// has one only if the reply names the step.
 func (s *Scripting) Attempt(t *engine.StartTask) (agent.Executor, bool) {
 	if s.Script == nil {
 		return nil, false
 	}
-	return s.Script.Task(t.Address, t.Node, t.Attempt, t.Asks)
+	return s.Script.Task(t.Address, t.Node, t.Attempt, t.Asks || t.ByPerson())
 }
 
 // Answer returns the scripted answer to a question of a human node. Scripts have no other

@@ -66,7 +66,11 @@ func (r *Run) callEnded(s *scope, status Status, output any, reason string) {
 	switch status {
 	case Success, Partial:
 		in.scope().tolerate(reason) // "" if nothing failed
-		in.settleIn(s.left(), func() { r.endWith(in, output, composed(output)) })
+		left := s.left()
+		if r.version >= 8 {
+			left = in.leftByCall(s)
+		}
+		in.settleIn(left, func() { r.endWith(in, output, composed(output)) })
 	case TimedOut:
 		r.fail(in, &Fault{Kind: FaultTimeout, Message: reason})
 	case Failed, Cancelled, Running, Waiting, Skipped:

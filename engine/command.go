@@ -34,6 +34,8 @@ type StartTask struct {
 	Branches  []Tree `json:",omitempty"`
 	// Answer is what a person answered to the question with which the attempt before it ended, or nil.
 	Answer *Answer `json:",omitempty"`
+	// Continues is the workspace with which that attempt ended, or "": what it had done before it asked.
+	Continues string `json:",omitempty"`
 	// Within is the address of the task in whose folder the attempt works, because that handed the work off.
 	Within string   `json:",omitempty"`
 	Handed []Handed `json:",omitempty"` // what earlier attempts of the task, or this one before it was lost, have handed off
@@ -76,6 +78,11 @@ func (c *StartTask) Whole() (*StartTask, error) {
 		}
 	}
 	return &w, nil
+}
+
+// ByPerson reports whether a person resolves the conflicts of a merge, or picks a workspace.
+func (c *StartTask) ByPerson() bool {
+	return c.Place.Branches != workflow.OneBranch && c.Agent == workflow.MergeAgent && c.Settings["by"] == "human"
 }
 
 // Key returns the same key for the same attempt of the same run, even after a crash.

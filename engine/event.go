@@ -99,7 +99,7 @@ type TaskEnded struct {
 	// own; "" means that with which it began.
 	Workspace string `json:"workspace,omitempty"`
 	// Asks is a question with which the attempt ended. When it is answered, the attempt is made again, with the
-	// answer. Nothing runs in between, and the output does not count.
+	// answer and the workspace. Nothing runs in between, and the output does not count.
 	Asks *Asked `json:"asks,omitempty"`
 	// Agent is who did the work, if it cost something: for reports. It means nothing to the engine.
 	Agent   string `json:"agent,omitempty"`

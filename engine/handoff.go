@@ -13,12 +13,15 @@ import (
 )
 
 // handoff is work that an attempt has handed off to another agent. It runs as the only task of its
-// own frame, below the task that handed it off, and may outlast that task.
+// own frame, below the task that handed it off, and may outlast that task, unless it works in the
+// workspace of that task.
 type handoff struct {
-	key     string // identifies the work
-	scope   *scope // of its frame; its owner is the task that handed it off
-	spawned bool   // the task does not need the result
-	awaited bool   // an attempt of the task waits for the result
+	key      string // identifies the work
+	scope    *scope // of its frame; its owner is the task that handed it off
+	spawned  bool   // the task does not need the result
+	awaited  bool   // an attempt of the task waits for the result
+	detached bool   // it only starts a run of its own, so it needs no files
+	gone     bool   // its files went with the workspace of the attempt that handed it off
 }
 
 // id returns the address of the task that was handed off.
@@ -126,7 +129,7 @@ func (in *inst) handoffDepth() (depth int) {
 // sameHandoff returns an earlier handoff of the same work, or nil if there is none or it failed.
 func (in *inst) sameHandoff(key string) *handoff {
 	for _, h := range slices.Backward(in.handed) {
-		if h.key == key && (h.isOpen() || h.result().Status == Success) {
+		if h.key == key && !h.gone && (h.isOpen() || h.result().Status == Success) {
 			return h
 		}
 	}
@@ -136,7 +139,7 @@ func (in *inst) sameHandoff(key string) *handoff {
 // handoffWith returns the handoff of an instance with the given id, or nil.
 func (in *inst) handoffWith(id string) *handoff {
 	for _, h := range in.handed {
-		if h.id() == id {
+		if h.id() == id && !h.gone {
 			return h
 		}
 	}
@@ -181,7 +184,7 @@ func (r *Run) handOff(in *inst, ev *HandoffAsked) {
 func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
 	p := r.addDefinition(definition{in.handoffDefinition(ev), ev.Facts})
 	f := r.newFrame(p, in, p.w.Limits, ev.Inputs)
-	h := &handoff{key: ev.Work(), scope: f.scope}
+	h := &handoff{key: ev.Work(), scope: f.scope, detached: ev.Detach}
 	f.handoff = h
 	in.top().handoffs++
 	in.handed = append(in.handed, h)
@@ -234,6 +237,9 @@ func (h *handoff) result() *Return {
 func (in *inst) results() []Handed {
 	var list []Handed
 	for _, h := range in.handed {
+		if h.gone {
+			continue
+		}
 		c := h.result()
 		list = append(list, Handed{c.ID, h.key, h.scope.body.g.nodes[0].place.Agent, h.scope.frame.inputs, c.Status, c.Output, c.Error})
 	}
@@ -287,6 +293,31 @@ func (r *Run) dropHandoffs(in *inst, all bool) {
 		if all || !h.spawned && h.isOpen() {
 			r.end(h.scope, Cancelled, "")
 		}
+	}
+}
+
+// forgetHandoffs ends what an attempt in a workspace has handed off, and forgets the results: the files
+// were in the workspace of that attempt, and the next one begins with a clean workspace. An attempt
+// that succeeds has waited for all of them.
+func (r *Run) forgetHandoffs(in *inst) {
+	if r.version < 8 || !in.makes() {
+		return
+	}
+	kept := int32(0)
+	for _, h := range in.handed {
+		switch {
+		case h.gone:
+			continue
+		case h.detached:
+			kept++
+			continue
+		}
+		if h.gone = true; h.isOpen() {
+			r.end(h.scope, Cancelled, "")
+		}
+	}
+	if in.top() == in {
+		in.handoffs = kept // the next attempt may hand off as much as this one
 	}
 }
 

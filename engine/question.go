@@ -258,10 +258,12 @@ func (ev *Asked) Digest() string {
 	return q.digest()
 }
 
-// askBetween asks a person before the attempt is made again.
-func (r *Run) askBetween(in *inst, ev *Asked) {
-	in.phase = asked
-	r.open(in, ev.question(in.address))
+// askBetween asks a person before the attempt is made again, from where it has ended.
+func (r *Run) askBetween(in *inst, ev *TaskEnded) {
+	again := *in.cmd // the driver may still use the previous one
+	again.Continues = ev.Workspace
+	in.cmd, in.phase = &again, asked
+	r.open(in, ev.Asks.question(in.address))
 }
 
 // answeredBetween makes an attempt again with the answer to its question.

@@ -15,7 +15,7 @@ import (
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored. Only another boolean at the end of a list needs no
 // increase, if it is false wherever it is missing.
-const layout = 15
+const layout = 16
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -187,7 +187,7 @@ func (c *codec) own(p any) bool {
 	case *kept:
 		c.Code(&p.id, &p.value, &p.digest)
 	case *handoff:
-		c.Code(&p.key, &p.scope, &p.spawned, &p.awaited)
+		c.Code(&p.key, &p.scope, &p.spawned, &p.awaited, &p.detached, &p.gone)
 	case *stored:
 		if c.Code(&p.n, &p.seq, &p.given, &p.lines, &p.raw); !c.Writes {
 			p.in = c.run.store

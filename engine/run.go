@@ -10,7 +10,7 @@ import (
 
 // Version is the version of the engine's behaviour. A run keeps the version it
 // was started with; a program that does not know it refuses the run.
-const Version = 7
+const Version = 8
 
 // Run is the state of one run. It is not safe for concurrent use.
 type Run struct {

@@ -114,7 +114,7 @@ func (r *Run) conclude(in *inst) {
 	if h := in.scope().frame.handoff; h != nil {
 		r.giveBack(h)
 	}
-	r.dropHandoffs(in, false)
+	r.dropHandoffs(in, r.version >= 8 && r.host(in) != nil && in.status != Success) // the workspace may be recorded now
 }
 
 // works reports whether an agent or a person does what the instance does, so that its result cannot

@@ -301,6 +301,9 @@ func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
 		ev.Fault = &engine.Fault{Kind: engine.FaultTimeout, Message: "slow"}
 	case k < 20:
 		ev.Asks = &engine.Asked{Address: c.Address, Attempt: c.Attempt, Text: "Really?", Options: []workflow.Option{{Value: "yes"}, {Value: "no"}}, Custom: s.IntN(2) == 0}
+		if c.Workspace != "" && s.IntN(2) == 0 {
+			ev.Workspace = "half"
+		}
 	default:
 		if (c.Workspace != "" || len(c.Branches) > 0) && s.IntN(5) > 0 {
 			s.trees++

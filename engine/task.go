@@ -157,6 +157,7 @@ func (r *Run) taskEnded(in *inst, ev *TaskEnded) {
 		in.answers = append(in.answers, kept{a.ID, a.Value, a.Digest})
 	}
 	r.vacate(in, ev.Usage)
+	r.forgetHandoffs(in)
 	r.settleAttempt(in, ev)
 	// This comes last, so that nothing starts in a workflow that this failure has ended.
 	r.startBehind()
@@ -173,7 +174,7 @@ func (r *Run) settleAttempt(in *inst, ev *TaskEnded) {
 	case ev.Fault != nil:
 		r.attemptFailed(in, ev.Fault)
 	case ev.Asks != nil:
-		r.askBetween(in, ev.Asks)
+		r.askBetween(in, ev)
 	default:
 		given, again := r.given(in, ev)
 		var fault *Fault
@@ -309,6 +310,9 @@ func (r *Run) recovered(unsettled bool) {
 	for _, in := range open {
 		r.orphan(in)
 		r.vacate(in, Usage{CostUnknown: unsettled && r.lossCosts(in) && !in.unsent})
+	}
+	for _, in := range open {
+		r.forgetHandoffs(in)
 	}
 	for _, in := range open {
 		switch {

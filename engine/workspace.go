@@ -33,15 +33,17 @@ func (in *inst) isOwn() bool {
 
 // host returns the instance in whose workspace the attempts of an instance work because it handed the
 // work off, or nil if there is none.
-func (in *inst) host() *inst {
+func (r *Run) host(in *inst) *inst {
 	s := in.scope().frame.scope
 	switch {
 	case s.owner == nil || in.n.workspace != workflow.WorkspaceAround:
 		return nil
-	case s.frame.handoff != nil && s.owner.isOwn():
+	case s.frame.handoff != nil && s.frame.handoff.detached && r.version >= 8:
+		return nil
+	case s.frame.handoff != nil && (s.owner.isOwn() || s.owner.makes() && r.version >= 8):
 		return s.owner
 	default:
-		return s.owner.host()
+		return r.host(s.owner)
 	}
 }
 
@@ -102,7 +104,7 @@ func (r *Run) receive(in *inst) *Fault {
 
 // place tells an attempt where it works.
 func (r *Run) place(in *inst, cmd *StartTask) {
-	switch host := in.host(); {
+	switch host := r.host(in); {
 	case in.n.place.Branches != workflow.OneBranch:
 		cmd.Workspace, cmd.Branches = r.base, in.reached()
 	case host != nil:
@@ -142,6 +144,31 @@ func (in *inst) made(workspace string) []Tree {
 func (s *scope) left() (list []Tree) {
 	for _, in := range slices.Backward(successfulSinks(s.sinks)) {
 		list = union(list, in.trees)
+	}
+	return list
+}
+
+// leftByCall returns what a call leaves: what the last steps of the called workflow have left, named
+// by the call, and what has only passed through it.
+func (in *inst) leftByCall(s *scope) (list []Tree) {
+	passes := func(t Tree) bool {
+		return slices.ContainsFunc(in.trees, func(o Tree) bool { return o.Workspace == t.Workspace })
+	}
+	left, made := s.left(), 0
+	for _, t := range left {
+		if !passes(t) {
+			made++
+		}
+	}
+	for _, t := range left {
+		if !passes(t) {
+			name := in.n.def.ID
+			if made > 1 {
+				name += "/" + t.Step
+			}
+			t.Step = name
+		}
+		list = append(list, t)
 	}
 	return list
 }

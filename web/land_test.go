@@ -154,6 +154,12 @@ func TestPickAChange(t *testing.T) {
 			t.Errorf("the page does not contain %q", want)
 		}
 	}
+	if n := strings.Count(page, "two: 6 files changed, "); n != 2 { // the heading, and the label of the list for screen readers
+		t.Errorf("what two changed is written %d times", n)
+	}
+	if strings.Contains(page, `value="one" class="first"`) {
+		t.Error("the first change looks preferred")
+	}
 	f.answer(run, "two")
 	f.until(run, "success")
 }

@@ -70,6 +70,32 @@ func (h *Handoffs) Limits() (most, depth int) {
 	return cmp.Or(h.Max, DefaultMaxHandoffs), cmp.Or(h.Depth, DefaultHandoffDepth)
 }
 
+// Does says in a few words what a merge, a pick or a landing does, and who decides; "" for other tasks.
+func (t *Task) Does() string {
+	by := cmp.Or(t.Agent, "the default agent")
+	switch {
+	case by != MergeAgent:
+	case t.Settings["by"] == "human":
+		by = "a person"
+	default:
+		by = ""
+	}
+	switch t.Branches {
+	case PickBranch:
+		return "pick by " + cmp.Or(by, "a person")
+	case MergeBranches:
+		if by == "" {
+			return "merge"
+		}
+		return "merge, conflicts to " + by
+	case OneBranch:
+	}
+	if as, _ := t.Settings["as"].(string); t.Agent == LandAgent && as != "" {
+		return "land: " + as
+	}
+	return ""
+}
+
 // Context says whether a task receives the outputs that its live in-edges carry.
 type Context string
 

@@ -34,7 +34,7 @@ func TestLinkInsteadOfTheProject(t *testing.T) {
 				}
 			}
 			refused("the same attempt", w.Check())
-			_, err := s.Dir("r1", "evil")
+			_, err := s.inside(filepath.Join(s.home(Attempt{Run: "r1", Address: "evil"}), "tree"))
 			refused("handed-off work", err)
 			c := f.collect(w)
 			_, err = s.Reopen(a, b.Commit)
@@ -57,7 +57,7 @@ func TestMissingProject(t *testing.T) {
 	b := f.capture(s, "r1")
 	w := f.checkout(s, Attempt{"r1", "remove", 1}, b.Commit)
 	f.no(os.RemoveAll(filepath.Join(w.Root, "pkg")))
-	if dir, err := s.Dir("r1", "remove"); err != nil || dir != w.Dir {
+	if dir, err := s.inside(filepath.Join(s.home(Attempt{Run: "r1", Address: "remove"}), "tree")); err != nil || dir != w.Dir {
 		t.Errorf("directory %s, %v", dir, err)
 	}
 	c := f.collect(w)

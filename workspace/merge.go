@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -107,7 +109,43 @@ func (q *quarantine) mergeTree(ctx context.Context, into, other Branch) (string,
 	if len(conflicts) == 0 {
 		return "", nil, fmt.Errorf("git merge-tree: conflicts without files")
 	}
-	return tree, conflicts, nil
+	names := strings.NewReplacer(into.label(), into.Name, other.label(), other.Name)
+	var files []string
+	for i := range conflicts {
+		files = append(files, conflicts[i].Path)
+		conflicts[i].Message = names.Replace(conflicts[i].Message)
+	}
+	tree, err = q.nameSides(ctx, tree, files, names)
+	return tree, conflicts, err
+}
+
+// nameSides names the sides of conflicts in files of a tree as people do, without what tells git which commit is
+// meant.
+func (q *quarantine) nameSides(ctx context.Context, tree string, files []string, names *strings.Replacer) (string, error) {
+	var changes strings.Builder
+	err := q.eachFile(ctx, tree, files, func(mode, path, content string) error {
+		at := markers(content)
+		if len(at) == 0 {
+			return nil
+		}
+		lines := slices.Collect(strings.Lines(content))
+		for _, n := range at {
+			lines[n-1] = names.Replace(lines[n-1])
+		}
+		object, err := q.input(ctx, strings.Join(lines, ""), "hash-object", "-w", "--stdin", "--no-filters")
+		fmt.Fprintf(&changes, "%s %s\t%s\x00", mode, object, path)
+		return err
+	})
+	if err != nil || changes.Len() == 0 {
+		return tree, err
+	}
+	if err := q.do(ctx, "read-tree", tree); err != nil {
+		return "", err
+	}
+	if _, err := q.input(ctx, changes.String(), "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	return q.out(ctx, "write-tree")
 }
 
 // label returns a name of the commit for git that says what it is, in the form of git describe:
@@ -176,26 +214,62 @@ func (s *Store) Markers(ctx context.Context, commit string, paths []string) ([]M
 	if err := checkCommits(commit); err != nil {
 		return nil, err
 	}
-	if len(paths) == 0 {
-		return nil, nil
-	}
-	args := append([]string{"ls-tree", "-r", "-z", commit, "--"}, paths...)
-	text, err := s.git.with("GIT_LITERAL_PATHSPECS=1").out(ctx, args...)
-	if err != nil {
-		return nil, err
-	}
 	var all []Marker
+	err := s.git.eachFile(ctx, commit, paths, func(_, path, content string) error {
+		for _, line := range markers(content) {
+			all = append(all, Marker{path, line})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// eachFile reads some files of a tree, without links.
+func (g git) eachFile(ctx context.Context, tree string, paths []string, do func(mode, path, content string) error) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	args := append([]string{"ls-tree", "-r", "-z", tree, "--"}, paths...)
+	text, err := g.with("GIT_LITERAL_PATHSPECS=1").out(ctx, args...)
+	if err != nil {
+		return err
+	}
 	for _, entry := range records(text) {
 		info, path, _ := strings.Cut(entry, "\t")
 		f := strings.Fields(info)
 		if len(f) != 3 || f[1] != "blob" || f[0] == "120000" {
 			continue
 		}
-		content, _, err := s.git.run(ctx, nil, "cat-file", "blob", f[2])
+		content, _, err := g.run(ctx, nil, "cat-file", "blob", f[2])
+		if err == nil {
+			err = do(f[0], path, content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Markers returns the conflict markers that are left in some files of the directory, given from the top of its
+// work tree.
+func (w *Workspace) Markers(paths []string) ([]Marker, error) {
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var all []Marker
+	for _, path := range paths {
+		info, err := root.Lstat(filepath.FromSlash(path))
+		if err != nil || !info.Mode().IsRegular() { // deleted, or something else by now
+			continue
+		}
+		content, err := root.ReadFile(filepath.FromSlash(path))
 		if err != nil {
 			return nil, err
 		}
-		for _, line := range markers(content) {
+		for _, line := range markers(string(content)) {
 			all = append(all, Marker{path, line})
 		}
 	}

@@ -115,8 +115,11 @@ func TestMerge(t *testing.T) {
 	// The conflict is resolved in a workspace, and the rest is merged.
 	w := f.checkout(s, Attempt{"r1", "resolve", 1}, m.Commit)
 	text := f.read(w.Root, "a.txt")
-	if !strings.HasPrefix(text, "<<<<<<< ") || !strings.Contains(text, ">>>>>>> z-g"+z.Commit[:16]+"\n") {
+	if !strings.HasPrefix(text, "<<<<<<< write/x#1\n") || !strings.Contains(text, ">>>>>>> z\n") || !strings.Contains(m.Conflicts[1].Message, "deleted in z") {
 		t.Errorf("conflict:\n%s", text)
+	}
+	if marks, err := w.Markers([]string{"a.txt", "missing", "dir/b.txt"}); err != nil || len(marks) != 2 {
+		t.Errorf("markers in the directory %+v, %v", marks, err)
 	}
 	f.write(filepath.Join(w.Root, "a.txt"), "ONE and 1\nuncommitted\nthree\n")
 	resolved := f.collect(w)

@@ -4,22 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// Dir returns the directory in which the attempts of an instance of a step work, whether or not it exists. The error
-// is that a part of its path is a link.
-func (s *Store) Dir(run, address string) (string, error) {
-	return s.inside(filepath.Join(s.home(Attempt{Run: run, Address: address}), "tree"))
-}
-
 // Reopen returns the directory of an attempt from a commit as it was left, or nil if it is not there.
 func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	home := s.home(a)
+	if _, err := os.Stat(home); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
 	lock, err := filelock.Take(home + ".lock")
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%s: %w", home, ErrInUse)
@@ -37,39 +34,6 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	}
 	return w, nil
 }
-
-// Resolve keeps how a conflict was resolved for an attempt.
-func (s *Store) Resolve(ctx context.Context, a Attempt, conflict, resolution string) error {
-	if err := checkCommits(conflict, resolution); err != nil {
-		return err
-	}
-	return s.pin(ctx, a.Run, a.resolutions()+conflict, resolution)
-}
-
-// Resolution returns what [Store.Resolve] keeps, "" if that is nothing.
-func (s *Store) Resolution(ctx context.Context, a Attempt, conflict string) (string, error) {
-	if err := checkCommits(conflict); err != nil {
-		return "", err
-	}
-	commit, err := s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(a.Run)+a.resolutions()+conflict)
-	if exitCode(err) == 1 {
-		return "", nil
-	}
-	return commit, err
-}
-
-// ForgetResolutions removes what [Store.Resolve] keeps for an attempt.
-func (s *Store) ForgetResolutions(ctx context.Context, a Attempt) error {
-	return s.git.deleteRefs(ctx, refsOf(a.Run)+a.resolutions())
-}
-
-func (a Attempt) resolutions() string {
-	return "resolved/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) + "/"
-}
-
-// Lend says that somebody changes the directory after it was collected, so that it is not removed before it is
-// collected again.
-func (w *Workspace) Lend() error { return w.mark("") }
 
 // Base returns the base of a run; "" if the store has none for it.
 func (s *Store) Base(ctx context.Context, run string) (string, error) {

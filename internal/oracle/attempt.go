@@ -23,6 +23,7 @@ func (m *Model) attemptEnded(in *minst, ev *engine.TaskEnded) {
 	}
 	in.heard = nil
 	m.vacate(in, ev.Usage)
+	m.forgetHandoffs(in)
 	switch {
 	case in.phase == "stopping":
 		in.phase, in.ended, in.questions, in.kept = "ended", m.clock, nil, nil
@@ -36,7 +37,7 @@ func (m *Model) attemptEnded(in *minst, ev *engine.TaskEnded) {
 	case ev.Fault != nil:
 		m.attemptFailed(in, fault{why: ev.Fault.Message, timeout: ev.Fault.Kind == engine.FaultTimeout, permanent: ev.Fault.Permanent})
 	case ev.Asks != nil:
-		in.phase = "asked"
+		in.phase, in.continues = "asked", ev.Workspace
 		m.ask(in, engine.GateQuestion)
 	default:
 		m.makes(in, ev.Workspace)
@@ -104,6 +105,9 @@ func (m *Model) recovered() {
 		}
 		repeated := m.factsOf(in).Repeats && in.phase != "stopping" && !in.expired
 		m.vacate(in, engine.Usage{CostUnknown: in.may != workflow.Free && !in.unsent && !repeated})
+	}
+	for _, in := range open {
+		m.forgetHandoffs(in)
 	}
 	for _, in := range open {
 		switch {

@@ -153,12 +153,15 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 	if c.Answer != nil {
 		answer = c.Answer.Value + " " + c.Answer.Comment
 	}
-	if answer != in.answer {
-		m.wrong("%s has the answer %q, but the engine says %q", in.address, in.answer, answer)
+	if answer != in.answer || c.Continues != in.continues {
+		m.wrong("%s has the answer %q and continues %q, but the engine says %q and %q", in.address, in.answer, in.continues, answer, c.Continues)
 	}
 	want := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", in.attempt, in.prompt, in.given, in.inputs, labelsOf(in.reg.g, in.n), in.feedback, in.losses > 0, m.timeout(in), known)
 	handed, gotHanded := "", ""
 	for _, h := range in.handed {
+		if h.gone {
+			continue
+		}
 		handed += h.result() + "\n"
 	}
 	for _, h := range c.Handed {

@@ -12,11 +12,13 @@ import (
 
 // mhandoff is work that an attempt has handed off.
 type mhandoff struct {
-	in      *minst // the task that handed it off
-	given   string // the work
-	scope   *mscope
-	spawned bool // without waiting for it
-	awaited bool // by the attempt that is running
+	in       *minst // the task that handed it off
+	given    string // the work
+	scope    *mscope
+	spawned  bool // without waiting for it
+	awaited  bool // by the attempt that is running
+	detached bool
+	gone     bool // with the workspace of the attempt that handed it off
 }
 
 func (h *mhandoff) task() *minst { return h.scope.body.insts[h.scope.body.g.Nodes[0].ID] }
@@ -47,7 +49,7 @@ func (m *Model) mayHandOff(in *minst, ev *engine.HandoffAsked) bool {
 	}
 	count := 0
 	for _, other := range m.insts { // what was over when the plan changed belongs to the task at the same address
-		if other != top && other.top().address == top.address {
+		if other != top && other.top().address == top.address && !other.gone() {
 			count++
 		}
 	}
@@ -76,7 +78,7 @@ func (in *minst) same(ev *engine.HandoffAsked) *mhandoff {
 	for _, h := range slices.Backward(in.handed) {
 		t := h.task()
 		works := h.scope.ending == "" && !h.scope.over && (t == nil || t.phase != "ended")
-		if h.given == given(ev) && (works || t != nil && t.status == engine.Success) {
+		if h.given == given(ev) && !h.gone && (works || t != nil && t.status == engine.Success) {
 			return h
 		}
 	}
@@ -86,11 +88,38 @@ func (in *minst) same(ev *engine.HandoffAsked) *mhandoff {
 // byID returns earlier work of an instance by its id.
 func (in *minst) byID(id string) *mhandoff {
 	for _, h := range in.handed {
-		if in.address+"/"+h.scope.body.g.Nodes[0].ID == id {
+		if in.address+"/"+h.scope.body.g.Nodes[0].ID == id && !h.gone {
 			return h
 		}
 	}
 	return nil
+}
+
+// gone reports whether the work of an instance was forgotten.
+func (in *minst) gone() bool {
+	for h := in.reg.scope.frame.handoff; h != nil; h = h.in.reg.scope.frame.handoff {
+		if h.gone {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetHandoffs forgets what an attempt that has ended handed off, if the files went with its workspace.
+func (m *Model) forgetHandoffs(in *minst) {
+	_, task := in.n.Step.(*workflow.Task)
+	if !task || !own(in) && !merges(in) {
+		return
+	}
+	for _, h := range in.handed {
+		if h.detached {
+			continue
+		}
+		if t := h.task(); !h.gone && (t == nil || t.phase != "ended") {
+			m.end(h.scope, engine.Cancelled, "")
+		}
+		h.gone = true
+	}
 }
 
 // reserves reports whether detached work names an amount for every budget that applies.
@@ -126,7 +155,7 @@ func (m *Model) handOff(in *minst, ev *engine.HandoffAsked) {
 		n := ev.Definition.Body.Nodes[0]
 		n.ID = fmt.Sprintf("handoff-%d", len(in.handed)+1)
 		f := &mframe{w: &workflow.Workflow{Name: ev.Definition.Name, Body: workflow.Graph{Nodes: []workflow.Node{n}}}, around: in.reg.scope.frame, prefix: in.address + "/", since: m.active, facts: ev.Facts, inputs: ev.Inputs, limits: ev.Definition.Limits}
-		h = &mhandoff{in: in, given: given(ev)}
+		h = &mhandoff{in: in, given: given(ev), detached: ev.Detach}
 		f.handoff = h
 		f.scope = newScope(f, in, &f.w.Body, 0)
 		h.scope = f.scope
@@ -172,7 +201,7 @@ func (m *Model) handoffOver(in *minst) {
 		m.rest(h.in)
 	}
 	for _, h := range in.handed {
-		if t := h.task(); !h.spawned && (t == nil || t.phase != "ended") {
+		if t := h.task(); (!h.spawned || folderOf(in) != "" && in.status != engine.Success) && (t == nil || t.phase != "ended") {
 			m.end(h.scope, engine.Cancelled, "")
 		}
 	}

@@ -181,6 +181,7 @@ type minst struct {
 
 	passed    *mpassed
 	continued bool
+	continues string // the workspace with which the attempt ended that asked
 	handed    []*mhandoff
 	answer    string        // to the question with which its attempt ended
 	made      []engine.Tree // the workspaces with which its attempt succeeded

@@ -33,8 +33,8 @@ func own(in *minst) bool {
 // folderOf returns the address of the task in whose folder an instance works, because that handed its
 // work off, or "".
 func folderOf(in *minst) string {
-	for at := in; at.handedOffBy() != nil && at.n.Workspace == ""; {
-		if at = at.handedOffBy(); own(at) {
+	for at := in; at.handedOffBy() != nil && at.n.Workspace == "" && !at.reg.scope.frame.handoff.detached; {
+		if at = at.handedOffBy(); own(at) || merges(at) {
 			return at.address
 		}
 	}
@@ -78,7 +78,7 @@ func (m *Model) trees(in *minst) []engine.Tree {
 	case in.made != nil:
 		return in.made
 	case in.child != nil && ended:
-		return m.leftBy(in.child)
+		return m.leftByCall(in)
 	case in.each != nil && ended:
 		var list []engine.Tree
 		for _, item := range in.each.left {
@@ -102,6 +102,25 @@ func (m *Model) leftBy(s *mscope) []engine.Tree {
 		list = add(list, m.trees(in)...)
 	}
 	return list
+}
+
+// leftByCall returns what a call leaves, named by the call unless it came from before it.
+func (m *Model) leftByCall(in *minst) []engine.Tree {
+	var made []int
+	left, before := m.leftBy(in.child), m.keeps(in)
+	for i, t := range left {
+		if len(add(before, t)) > len(before) {
+			made = append(made, i)
+		}
+	}
+	for _, i := range made {
+		name := in.n.ID
+		if len(made) > 1 {
+			name += "/" + left[i].Step
+		}
+		left[i].Step = name
+	}
+	return left
 }
 
 func (m *Model) keepItem(in *minst, s *mscope) {

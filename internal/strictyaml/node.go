@@ -2,12 +2,12 @@ package strictyaml
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/hocket-dev/hocket/workflow"
+	"go.yaml.in/yaml/v3"
 )
 
 // Node is a value of a document. The zero Node does not exist; its methods return zero
@@ -216,6 +216,10 @@ func (n Node) Duration() time.Duration {
 
 // Word returns the value, which must be one of the given words.
 func (n Node) Word(words ...string) string {
+	if text := n.Written(); text != "" && !n.IsText() && !n.IsNull() && !slices.Contains(words, text) { // quotes would not help
+		n.Errorf(codeWord, "write "+alternatives(words), "%s cannot be %s", n.Label(), text)
+		return ""
+	}
 	text := n.Text()
 	if text == "" && !n.IsText() {
 		return ""

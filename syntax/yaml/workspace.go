@@ -1,6 +1,8 @@
 package yaml
 
 import (
+	"slices"
+
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -101,8 +103,16 @@ func (r *reader) landing(m *strictyaml.Map, s *step) {
 	case as.Word(landings...) != "":
 		readSetting(strictyaml.Entry{Name: asSetting, Key: as.Key(), Value: as}, 3, t)
 	}
+	how := t.Settings[asSetting]
 	for _, key := range []string{branchSetting, messageSetting} {
-		if n := m.Get(key); n.Exists() {
+		n := m.Get(key)
+		switch {
+		case !n.Exists():
+		case how == "patch":
+			n.Key().Errorf(codeStepKey, "remove it, or write `land: branch`", "land: patch has no %s: it changes files, and commits nothing", key)
+		case how == "commit" && key == branchSetting:
+			n.Key().Errorf(codeStepKey, "remove it, or write `land: branch`", "land: commit has no branch of its own: the commit is on the current branch")
+		default:
 			n.Text()
 			readSetting(strictyaml.Entry{Name: key, Key: n.Key(), Value: n}, 3, t)
 		}
@@ -135,17 +145,19 @@ func isLanding(n *workflow.Node, t *workflow.Task) bool {
 		t.Prompt.Text != "" || len(t.Inputs) > 0 || t.Context != workflow.AutoContext || t.Handoffs != nil {
 		return false
 	}
-	as := false
+	as, _ := t.Settings[asSetting].(string)
+	if !slices.Contains(landings, as) {
+		return false
+	}
 	for name, value := range t.Settings {
-		text, isText := value.(string)
+		_, isText := value.(string)
 		switch {
-		case name == asSetting:
-			as = text == landings[0] || text == landings[1] || text == landings[2]
-		case !isText || name != branchSetting && name != messageSetting:
+		case name == asSetting, isText && name == branchSetting && as == "branch", isText && name == messageSetting && as != "patch":
+		default:
 			return false
 		}
 	}
-	return as
+	return true
 }
 
 // workspace writes where a step works. A landing needs not say so.

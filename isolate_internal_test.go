@@ -1,0 +1,116 @@
+package hocket
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// What a successful attempt left is collected however long that takes, unless the attempt is told to stop.
+func TestCollecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed, cancel := collecting(t.Context(), true)
+		defer cancel()
+		attempt, stop := context.WithCancel(t.Context())
+		ctx, done := collecting(attempt, false)
+		defer done()
+		time.Sleep(24 * time.Hour)
+		if failed.Err() == nil || ctx.Err() != nil {
+			t.Fatalf("after a day: failed %v, succeeded %v", failed.Err(), ctx.Err())
+		}
+		stop()
+		time.Sleep(collectTime - time.Second)
+		if ctx.Err() != nil {
+			t.Fatal("it was stopped with the attempt")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if ctx.Err() == nil {
+			t.Error("it goes on after the attempt was told to stop")
+		}
+	})
+}
+
+// A workspace is free for the next attempt only when everything in it has ended, also what the attempt before it
+// handed off and did not wait for.
+func TestNextAttemptWaitsForGuests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, err := host(t.Context(), "dir")
+		if err != nil {
+			t.Fatal(err)
+		}
+		locked := &lock{}
+		first.lock = locked
+		_, leave, err := visit("dir")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.leave() // it has failed
+		if _, _, err := visit("dir"); err == nil {
+			t.Error("work began in a workspace whose attempt has ended")
+		}
+		begun := make(chan *shared, 1)
+		go func() {
+			s, err := host(t.Context(), "dir")
+			if err != nil {
+				t.Error(err)
+			}
+			begun <- s
+		}()
+		synctest.Wait()
+		if len(begun) > 0 || locked.closed {
+			t.Error("the next attempt began, or the lock was released, while work was going on")
+		}
+		leave()
+		second := <-begun
+		if !locked.closed {
+			t.Error("the lock was not released")
+		}
+		if err := second.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		second.leave()
+		if _, _, err := visit("dir"); err == nil {
+			t.Error("work began in a workspace without an attempt")
+		}
+	})
+}
+
+type lock struct{ closed bool }
+
+func (l *lock) Close() error { l.closed = true; return nil }
+
+// An attempt whose call for a result was broken off still waits for the work.
+func TestErrandsAreAwaited(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	var calls []string
+	at := driver.Attempt{HandOff: func(ctx context.Context, ev *engine.HandoffAsked) (*engine.Return, error) {
+		if ctx == stopped {
+			stop()
+			return nil, ctx.Err()
+		}
+		if !ev.Blocking {
+			return &engine.Return{ID: "spawned", Status: engine.Running}, nil
+		}
+		calls = append(calls, ev.ID+ev.Key)
+		return &engine.Return{ID: ev.ID, Status: engine.Success}, nil
+	}}
+	var e errands
+	e.follow(&engine.StartTask{Handed: []engine.Handed{{ID: "before", Status: engine.Running}, {ID: "done", Status: engine.Success}}}, &at)
+	for _, ev := range []*engine.HandoffAsked{{Key: "a"}, {Key: "b", Blocking: true}} {
+		if _, err := at.HandOff(t.Context(), ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := at.HandOff(stopped, &engine.HandoffAsked{Key: "c", Blocking: true}); err == nil {
+		t.Fatal("no error")
+	}
+	calls = nil
+	if err := e.wait(t.Context()); err != nil || len(calls) != 3 || calls[0] != "before" || calls[1] != "spawned" || calls[2] != "c" {
+		t.Errorf("it waited for %v, %v", calls, err)
+	}
+}

@@ -1,0 +1,202 @@
+package hocket_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// asked returns the open question of a run, and what the file in its directory says.
+func asked(t *testing.T, r *hocket.Run, name string) (hocket.Question, string) {
+	t.Helper()
+	q := question(t, r)
+	return q, readFile(t, q.Detail, name)
+}
+
+const threeBranches = `
+name: w
+execution: dag
+steps:
+  - {id: x, agent: editor, workspace: own, prompt: "X", needs: []}
+  - {id: y, agent: editor, workspace: own, prompt: "Y", needs: []}
+  - {id: z, agent: editor, workspace: own, prompt: "Z", needs: []}
+  - {id: all, needs: [x, y, z], merge: {on_conflict: human}}
+  - {id: look, agent: editor, workspace: own, prompt: "cat a.txt; ls b.txt x.txt y.txt z.txt || true", needs: [all]}
+`
+
+func branching(x, y, z string) map[string]string {
+	return map[string]string{"a.txt": "one\n", "b.txt": "b\n", "w.yml": strings.NewReplacer("X", x, "Y", y, "Z", z).Replace(threeBranches)}
+}
+
+// A person resolves one conflict after the other. Each round continues where the last one ended, also in another
+// process.
+func TestPersonResolvesConflictsInTurn(t *testing.T) {
+	p, dir := repository(t, branching("echo x > a.txt; touch x.txt", "echo y > a.txt; touch y.txt", "echo z > a.txt; touch z.txt"), hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	first, text := asked(t, r, "a.txt")
+	if text != "<<<<<<< x\nx\n=======\ny\n>>>>>>> y\n" {
+		t.Fatalf("the first conflict is\n%s", text)
+	}
+	writeFile(t, filepath.Join(first.Detail, "a.txt"), "x and y\n")
+	if res := reply(t, r, "resolved"); res.Status != engine.Waiting {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p = openDir(t, dir, hocket.Options{Agents: agents{"editor": editor()}})
+	r, err := p.Run(t.Context(), r.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, text := asked(t, r, "a.txt")
+	if text != "<<<<<<< merged\nx and y\n=======\nz\n>>>>>>> z\n" || second.Digest == first.Digest {
+		t.Fatalf("the second conflict is\n%s", text)
+	}
+	if res := reply(t, r, "resolved"); res.Status != engine.Waiting || !strings.HasPrefix(question(t, r).Text, "Conflict markers are left in a.txt:1") {
+		t.Fatalf("%s: %s: %s", res.Status, res.Error, question(t, r).Text)
+	}
+	if res := reply(t, r, "resolved"); res.Status != engine.Waiting { // the same question, answered too early again
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	writeFile(t, filepath.Join(question(t, r).Detail, "a.txt"), "all\n")
+	res := reply(t, r, "resolved")
+	if got := output(res, "look"); res.Status != engine.Success || got != "all\nb.txt\nx.txt\ny.txt\nz.txt" && got != "all\nb.txt\nx.txt\ny.txt\nz.txt\n" {
+		t.Errorf("%s: %s: %q", res.Status, res.Error, got)
+	}
+}
+
+// An answer counts only for the conflict that was shown: one without markers needs one of its own.
+func TestPersonIsAskedAboutEveryConflict(t *testing.T) {
+	p, _ := repository(t, branching("echo x > a.txt; echo more >> b.txt", "echo y > a.txt", "rm b.txt"), hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	q, _ := asked(t, r, "a.txt")
+	writeFile(t, filepath.Join(q.Detail, "a.txt"), "resolved\n")
+	if res := reply(t, r, "resolved"); res.Status != engine.Waiting {
+		t.Fatalf("%s: %s: %q", res.Status, res.Error, output(res, "look"))
+	}
+	q, text := asked(t, r, "a.txt")
+	if !strings.Contains(q.Text, "b.txt (modify/delete)") || text != "resolved\n" {
+		t.Fatalf("%s: a.txt is %q", q.Text, text)
+	}
+	if err := os.Remove(filepath.Join(q.Detail, "b.txt")); err != nil {
+		t.Fatal(err)
+	}
+	res := reply(t, r, "resolved")
+	if got := output(res, "look"); res.Status != engine.Success || !strings.HasPrefix(got, "resolved\n") || strings.Contains(got, "\nb.txt") {
+		t.Errorf("%s: %s: %q", res.Status, res.Error, got)
+	}
+}
+
+// A person can give up after an answer that was too early.
+func TestPersonGivesUpLater(t *testing.T) {
+	p, _ := repository(t, branching("echo x > a.txt", "echo y > a.txt", "true"), hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	if res := reply(t, r, "resolved"); res.Status != engine.Waiting {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	if res := reply(t, r, "give up"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt (contents), which nobody resolved") {
+		t.Errorf("%s: %s", res.Status, res.Error)
+	}
+}
+
+// The directory in which a person resolves a conflict is not removed while the question is open, however often it
+// was answered too early. If it is removed nevertheless, it is made again.
+func TestDirectoryOfAConflictStays(t *testing.T) {
+	p, _ := repository(t, branching("rm b.txt; echo x > a.txt", "echo y > b.txt; echo y > a.txt", "true"), hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	reply(t, r, "resolved")
+	q, _ := asked(t, r, "a.txt")
+	writeFile(t, filepath.Join(q.Detail, "a.txt"), "mine\n")
+	if _, err := p.RemoveWorkspaces(t.Context(), func(hocket.Workspace) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if _, text := asked(t, r, "a.txt"); text != "mine\n" {
+		t.Fatalf("the directory has %q", text)
+	}
+	for dir := q.Detail; filepath.Base(dir) != "workspaces"; dir = filepath.Dir(dir) {
+		if filepath.Base(filepath.Dir(dir)) == "work" { // of the run
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	if res := reply(t, r, "resolved"); res.Status != engine.Waiting {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	q, text := asked(t, r, "a.txt")
+	if !strings.HasPrefix(q.Text, "The directory was removed, and has been made again.") || !strings.HasPrefix(text, "<<<<<<<") {
+		t.Fatalf("%s\n%s", q.Text, text)
+	}
+	writeFile(t, filepath.Join(q.Detail, "a.txt"), "again\n")
+	res := reply(t, r, "resolved")
+	if got := output(res, "look"); res.Status != engine.Success || !strings.HasPrefix(got, "again\n") {
+		t.Errorf("%s: %s: %q", res.Status, res.Error, got)
+	}
+}
+
+// The workspaces of two calls of the same workflow have the names of the calls.
+func TestPickTellsCallsApart(t *testing.T) {
+	p, _ := repository(t, map[string]string{"a.txt": "one\n", "impl.yml": `
+name: impl
+inputs: {how: {}}
+steps:
+  - {id: code, agent: editor, workspace: own, prompt: "echo ${how} > a.txt"}
+`, "w.yml": `
+name: w
+execution: dag
+steps:
+  - {id: small, workflow: impl.yml, inputs: {how: small}, needs: []}
+  - {id: fast, workflow: impl.yml, inputs: {how: fast}, needs: []}
+  - {id: best, needs: [small, fast], merge: {pick: human}}
+  - {id: look, agent: editor, workspace: own, prompt: "cat a.txt", needs: [best]}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	if q := question(t, r); len(q.Options) != 2 || q.Options[0].Value != "small" || q.Options[1].Value != "fast" {
+		t.Fatalf("the options are %+v", q.Options)
+	}
+	if res := reply(t, r, "fast"); strings.TrimSpace(output(res, "look")) != "fast" {
+		t.Errorf("%s: %s: %q", res.Status, res.Error, output(res, "look"))
+	}
+}
+
+// A reply stands in for the person who picks a workspace or resolves a conflict, also if the other steps are real. "*"
+// is not for people.
+func TestRepliesInMerges(t *testing.T) {
+	best := strings.Replace(strings.ReplaceAll(threeBranches, "{on_conflict: human}", "{pick: human}"), "all, needs", "best, needs", 1)
+	best = strings.ReplaceAll(best, "[all]", "[best]")
+	files := branching("echo x > a.txt", "echo y > a.txt", "echo z > a.txt")
+	files["pick.yml"] = strings.NewReplacer("X", "echo x > a.txt", "Y", "echo y > a.txt", "Z", "echo z > a.txt").Replace(best)
+	for _, c := range []struct {
+		workflow, replies string
+		want              engine.Status
+		says              string
+	}{
+		{"pick.yml", "best: neither\n", engine.Failed, "the output names none of the workspaces x, y, z"},
+		{"pick.yml", "best: y\n", engine.Success, "y"},
+		{"pick.yml", "x: one\n", engine.Waiting, ""},
+		{"pick.yml", "look: seen\n\"*\": {output: any}\n", engine.Success, "seen"}, // all leave the same
+		{"w.yml", "all: give up\n", engine.Failed, "conflict in a.txt (contents), which nobody resolved"},
+		{"w.yml", "all: resolved\n", engine.Failed, "conflict markers are left in a.txt:1"},
+	} {
+		p, _ := repository(t, files, hocket.Options{Agents: agents{"editor": editor()}})
+		replies, found := hocket.ReadReplies("replies.yml", []byte(c.replies))
+		if found != nil {
+			t.Fatal(found)
+		}
+		res := wait(t, start(t, p, c.workflow, nil, hocket.WithReplies(replies)))
+		if got := strings.TrimSpace(output(res, "look")); res.Status != c.want || res.Error == "" && c.says != "" && !strings.HasPrefix(got, c.says) || !strings.Contains(res.Error+got, c.says) {
+			t.Errorf("%s with %q: %s: %s: %q", c.workflow, c.replies, res.Status, res.Error, got)
+		}
+	}
+}
