@@ -22,6 +22,6 @@
 //
 // Values of more than 64 KiB, what attempts print, and the events of finished executions are in a [Store]. A long history
 // continues in a new execution, which begins with a snapshot of the engine; who wants the events before it reads the
-// store, and so does everybody after the server has deleted the run (archive.go). Lists read the memo of the workflow,
+// store, and so does everybody after the server has deleted the run (archive.go), and who started a run that is over soon. Lists read the memo of the workflow,
 // which has what they show and changes with the status of the run, not with every step.
 package temporal
