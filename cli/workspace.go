@@ -197,18 +197,22 @@ func (a *app) workspaceListVerb() *cobra.Command {
 				return nil
 			}
 			t := &view.Table{Head: []string{"RUN", "STEP", "ATTEMPT", "STATUS", "SIZE", "DIRECTORY"}, Right: []bool{2: true, 4: true}}
+			var problems []string
 			for _, w := range all {
 				status := view.Cell{Text: "recorded", Paint: view.Dim}
 				switch {
 				case w.Problem != "":
 					status = view.Cell{Text: "damaged", Paint: view.Yellow}
-					defer a.note(view.Line(w.Problem) + "; remove " + view.Line(w.Dir) + " if you need nothing in it\n")
+					problems = append(problems, view.Line(w.Problem)+"; remove "+view.Line(w.Dir)+" if you need nothing in it\n")
 				case w.InUse:
 					status = view.Cell{Text: "in use", Paint: view.Green}
 				case w.Captured == "":
 					status = view.Cell{Text: "not recorded", Paint: view.Yellow}
 				}
 				t.Row(view.Cell{Text: w.Run}, view.Cell{Text: w.Address}, view.Cell{Text: fmt.Sprint(w.Number)}, status, view.Cell{Text: view.Bytes(uint64(w.Size))}, view.Cell{Text: w.Dir, Paint: view.Dim})
+			}
+			for _, p := range problems {
+				a.note(p)
 			}
 			return a.print(t.Draw(a.outStyle))
 		},
