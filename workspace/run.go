@@ -20,7 +20,7 @@ func (s *Store) Dir(run, address string) (string, error) {
 // Reopen returns the directory of an attempt from a commit as it was left, or nil if it is not there.
 func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	home := s.home(a)
-	lock, err := filelock.Take(home + ".lock")
+	lock, err := filelock.Wait(home+".lock", patience)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%s: %w", home, ErrInUse)
 	}
