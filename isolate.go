@@ -36,7 +36,7 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle, replies *Repl
 	}
 	store, err := p.workspaces(ctx)
 	if err == nil {
-		if err := p.canLand(store, b, replies); err != nil {
+		if err := p.canLand(ctx, store, b, replies); err != nil {
 			return base, keep, err
 		}
 		base, keep, err = p.captured(ctx, store)
@@ -64,16 +64,20 @@ func (p *Project) captured(ctx context.Context, store *workspace.Store) (base wo
 	}, nil
 }
 
-// canLand returns an error if a landing needs a repository and there is none: before agents have worked for nothing.
+// canLand returns an error if a landing is not possible in the repository, before agents have worked for nothing.
 // A reply or a recording lands nothing.
-func (p *Project) canLand(store *workspace.Store, b *workflow.Bundle, replies *Replies) (err error) {
+func (p *Project) canLand(ctx context.Context, store *workspace.Store, b *workflow.Bundle, replies *Replies) (err error) {
 	if p.o.Trial.replays() {
 		return nil
 	}
 	for _, w := range check.Workflows(*b) {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil && (replies == nil || !replies.CoversTask(n.ID)) {
-				if wrong := store.CheckHow(howOf(t.Settings)); wrong != nil {
+				branch, _ := t.Settings["branch"].(string)
+				if strings.Contains(branch, "${") { // it is known only later
+					branch = ""
+				}
+				if wrong := store.CanLand(ctx, howOf(t.Settings), branch); wrong != nil {
 					err = fmt.Errorf("step %s of %s cannot land: %w", n.ID, w.Name, wrong)
 				}
 			}

@@ -125,19 +125,14 @@ func (r *Run) left(ctx context.Context, store *workspace.Store, m Made) (from, t
 	return from, to, err
 }
 
-// OpenWorkspace returns a directory with what was made. It is a copy: changes in it change nothing else.
+// OpenWorkspace returns a directory with what was made. It is a copy: changes in it change nothing else, and are not recorded. A copy
+// that was changed is never removed; opening the same again returns it as it is.
 func (r *Run) OpenWorkspace(ctx context.Context, m Made) (string, error) {
 	store, _, to, err := r.made(ctx, m)
 	if err != nil {
 		return "", err
 	}
-	w, err := store.Checkout(ctx, workspace.Attempt{Run: r.id, Address: fmt.Sprintf("opened %s", m.Address), Number: max(1, m.Attempt)}, to)
-	if err != nil {
-		return "", err
-	}
-	defer w.Close()
-	_, err = w.Collect(ctx, "opened") // so that it can be removed
-	return w.Dir, err
+	return store.OpenCopy(ctx, workspace.Attempt{Run: r.id, Address: m.Address, Number: max(1, m.Attempt)}, to)
 }
 
 // Workspaces returns the directories of steps that have their own workspaces.
@@ -150,9 +145,9 @@ func (p *Project) Workspaces(ctx context.Context) (all []Workspace, err error) {
 }
 
 // RemoveWorkspaces removes directories of workspaces, and returns how many bytes that has freed. It never removes one
-// that is in use, or whose files are not recorded. What a run has left that is over is recorded first.
+// that is in use, or whose files are not recorded, or a copy that a person has changed. What a run has left that is over is recorded first.
 func (p *Project) RemoveWorkspaces(ctx context.Context, which func(Workspace) bool) (freed int64, err error) {
-	return p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return which(w) && (over || w.Captured != "") })
+	return p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return which(w) && (over || w.Captured != "" || w.Opened) })
 }
 
 // cleanWorkspaces removes directories of workspaces, which are chosen also by whether their run is over.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
 )
 
 // maxDiff is how much of a diff is printed.
@@ -35,16 +36,16 @@ number; --interruption shows what it had left before.`,
 			if len(args) == 2 {
 				made.Address = args[1]
 			}
-			if made.Attempt < 0 || made.Attempt > 0 && made.Address == "" {
+			if made.Attempt > 0 && made.Address == "" {
 				return usagef("for example: hocket diff "+args[0]+" coder --attempt 1", "--attempt needs the address of a step, and a number from 1")
 			}
-			if err := checkInterruption(made); err != nil {
+			if err := checkMade(cmd, made); err != nil {
 				return err
 			}
 			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
 				d, err := r.Diff(cmd.Context(), made, maxDiff)
 				if err != nil {
-					return noWorkspace(r, err)
+					return noWorkspace(cmd.Context(), r, err)
 				}
 				if err := a.noteInterruptions(cmd.Context(), r, made); err != nil {
 					return err
@@ -64,7 +65,10 @@ func madeFlags(cmd *cobra.Command, made *hocket.Made, do string) {
 	cmd.Flags().IntVar(&made.Interruption, "interruption", 0, "with --attempt, "+do+" what it had left when it was interrupted for the `N`th time")
 }
 
-func checkInterruption(made hocket.Made) error {
+func checkMade(cmd *cobra.Command, made hocket.Made) error {
+	if cmd.Flags().Changed("attempt") && made.Attempt < 1 {
+		return usagef("for example: --attempt 1", "invalid --attempt %d: attempts are counted from 1", made.Attempt)
+	}
 	if made.Interruption < 0 || made.Interruption > 0 && made.Attempt == 0 {
 		return usagef("for example: --attempt 1 --interruption 1", "--interruption needs --attempt, and a number from 1")
 	}
@@ -84,12 +88,40 @@ func (a *app) noteInterruptions(ctx context.Context, r *hocket.Run, made hocket.
 }
 
 // noWorkspace explains that there is nothing to show.
-func noWorkspace(r *hocket.Run, err error) error {
+func noWorkspace(ctx context.Context, r *hocket.Run, err error) error {
 	var none *hocket.NoWorkspaceError
-	if errors.As(err, &none) {
-		return usagef("a step has one with `workspace: own`; see which steps ran with `hocket show "+r.ID()+"`", "%v", err)
+	if !errors.As(err, &none) {
+		return err
 	}
-	return err
+	show := "see which steps ran with `hocket show " + r.ID() + "`"
+	if none.Address == "" {
+		return usagef("a step has one with `workspace: own`; "+show, "%v", err)
+	}
+	state, wrong := r.State(ctx)
+	if wrong != nil {
+		return wrong
+	}
+	var items []string
+	var attempts int
+	found, failed := false, false
+	for _, s := range state.Result.Steps {
+		if s.Address == none.Address {
+			found, failed, attempts = true, s.Status == engine.Failed, s.Attempts
+		}
+		if s.Workspace != "" && strings.HasPrefix(s.Address, none.Address+"[") {
+			items = append(items, s.Address)
+		}
+	}
+	switch {
+	case len(items) > 0:
+		return usagef("for example: hocket diff "+r.ID()+" "+quoteWord(items[0]), "%s has several workspaces: %s", none.Address, strings.Join(items, ", "))
+	case !found:
+		return usagef(show, "no step %q has run in %s", none.Address, r.ID())
+	case failed && none.Attempt == 0:
+		return usagef("see why with `hocket show "+r.ID()+"`, and what an attempt left with, for example, `hocket diff "+r.ID()+" "+quoteWord(none.Address)+fmt.Sprintf(" --attempt %d`", max(1, attempts)),
+			"step %s of run %s failed, so it has made no workspace", none.Address, r.ID())
+	}
+	return usagef("a step has one with `workspace: own`; "+show, "%v", err)
 }
 
 // diffFile is a file of a diff with --json.
@@ -166,6 +198,8 @@ type workspaceLine struct {
 	Directory string    `json:"directory"`
 	InUse     bool      `json:"in_use"`
 	Recorded  bool      `json:"recorded"`
+	Opened    bool      `json:"opened,omitempty"` // a copy, by `hocket workspace open`
+	Left      []string  `json:"left,omitempty"`   // directories with what could not be recorded
 	Bytes     int64     `json:"bytes"`
 	Created   time.Time `json:"created_at"`
 	Problem   string    `json:"problem,omitempty"`
@@ -188,12 +222,12 @@ func (a *app) workspaceListVerb() *cobra.Command {
 			if a.json {
 				lines := make([]workspaceLine, len(all))
 				for i, w := range all {
-					lines[i] = workspaceLine{w.Run, w.Address, w.Number, w.Dir, w.InUse, w.Captured != "", w.Size, w.Created, w.Problem}
+					lines[i] = workspaceLine{w.Run, w.Address, w.Number, w.Dir, w.InUse, isRecorded(w), w.Opened, w.Left, w.Size, w.Created, w.Problem}
 				}
 				return a.printJSON(lines)
 			}
 			if len(all) == 0 {
-				a.note("no workspaces; a step has one with `workspace: own`\n")
+				a.note("no directories of workspaces; they are removed when a run ends, and `hocket diff RUN` shows what its steps have made\n")
 				return nil
 			}
 			t := &view.Table{Head: []string{"RUN", "STEP", "ATTEMPT", "STATUS", "SIZE", "DIRECTORY"}, Right: []bool{2: true, 4: true}}
@@ -206,8 +240,17 @@ func (a *app) workspaceListVerb() *cobra.Command {
 					problems = append(problems, view.Line(w.Problem)+"; remove "+view.Line(w.Dir)+" if you need nothing in it\n")
 				case w.InUse:
 					status = view.Cell{Text: "in use", Paint: view.Green}
+				case w.Opened && w.Edited:
+					status = view.Cell{Text: "opened, edited", Paint: view.Yellow}
+				case w.Opened:
+					status = view.Cell{Text: "opened", Paint: view.Dim}
 				case w.Captured == "":
 					status = view.Cell{Text: "not recorded", Paint: view.Yellow}
+				case len(w.Left) > 0:
+					status = view.Cell{Text: "partly recorded", Paint: view.Yellow}
+				}
+				for _, dir := range w.Left {
+					problems = append(problems, "an attempt of "+view.Line(w.Address)+" has left files that could not be recorded; remove "+view.Line(dir)+" if you need nothing in it\n")
 				}
 				t.Row(view.Cell{Text: w.Run}, view.Cell{Text: w.Address}, view.Cell{Text: fmt.Sprint(w.Number)}, status, view.Cell{Text: view.Bytes(uint64(w.Size))}, view.Cell{Text: w.Dir, Paint: view.Dim})
 			}
@@ -219,27 +262,53 @@ func (a *app) workspaceListVerb() *cobra.Command {
 	}
 }
 
+// isRecorded reports whether nothing is lost if a directory is removed.
+func isRecorded(w hocket.Workspace) bool {
+	if w.Opened {
+		return !w.Edited && w.Problem == ""
+	}
+	return w.Captured != "" && len(w.Left) == 0
+}
+
+// whyKept says why a directory was not removed.
+func whyKept(w hocket.Workspace) string {
+	switch {
+	case w.Problem != "":
+		return view.Line(w.Problem)
+	case w.InUse:
+		return "it is in use"
+	case w.Edited:
+		return "you have changed it; remove it if you need nothing in it"
+	case len(w.Left) > 0:
+		return "it has files that could not be recorded; remove it if you need nothing in it"
+	case w.Captured == "" && !w.Opened:
+		return "it is not recorded until its run ends"
+	}
+	return "it was used meanwhile"
+}
+
 func (a *app) workspaceOpenVerb() *cobra.Command {
 	var made hocket.Made
 	cmd := &cobra.Command{
 		Use:   "open RUN ADDRESS [FLAGS]",
 		Short: "Check out what a step has made, and print the directory",
 		Long: `Check out what a step has made into a directory, and print that. It is a copy: changes
-in it change nothing else. With --attempt, check out what an attempt has left, even if
-it failed.`,
+in it change nothing else, and are not recorded. A copy with changes is never removed or
+replaced; opening the same again prints its directory. With --attempt, check out what an
+attempt has left, even if it failed.`,
 		Example: `  cd "$(hocket workspace open improve-3k7q coder)"
   hocket workspace open improve-3k7q coder --attempt 1`,
 		Args:              argsBetween(2, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkInterruption(made); err != nil {
+			if err := checkMade(cmd, made); err != nil {
 				return err
 			}
 			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
 				made.Address = args[1]
 				dir, err := r.OpenWorkspace(cmd.Context(), made)
 				if err != nil {
-					return noWorkspace(r, err)
+					return noWorkspace(cmd.Context(), r, err)
 				}
 				if a.json {
 					return a.printJSON(map[string]string{"directory": dir})
@@ -259,7 +328,8 @@ func (a *app) workspaceRemoveVerb() *cobra.Command {
 		Short: "Remove the directories of workspaces",
 		Long: `Remove the directories of a run's workspaces or, with --all, of all runs. What steps have
 made stays recorded. A directory that is in use, or whose files are not recorded, is
-never removed. What a process left that was killed is recorded when its run is over.`,
+never removed, and neither is a copy that you have opened and changed. What a process
+left that was killed is recorded when its run is over.`,
 		Example: `  hocket workspace rm improve-3k7q
   hocket workspace rm --all`,
 		Args: argsBetween(0, 1),
@@ -276,7 +346,13 @@ never removed. What a process left that was killed is recorded when its run is o
 					return a.printJSON(map[string]int64{"freed_bytes": freed})
 				}
 				a.note("freed " + view.Bytes(uint64(freed)) + "\n")
-				return nil
+				left, err := p.Workspaces(ctx)
+				for _, w := range left {
+					if all || w.Run == run {
+						a.note("kept " + view.Line(w.Dir) + ": " + whyKept(w) + "\n")
+					}
+				}
+				return err
 			}
 			p, err := a.openProject()
 			if err != nil {

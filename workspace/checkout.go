@@ -51,9 +51,10 @@ type Workspace struct {
 	LeftIn string
 	Reason error
 
-	store *Store
-	home  string
-	lock  *filelock.Lock
+	store  *Store
+	home   string
+	lock   *filelock.Lock
+	intact bool // Close changes nothing in the directory
 }
 
 // marker is the content of workspace.json.
@@ -81,6 +82,11 @@ func (s *Store) home(a Attempt) string {
 // not. An attempt that was interrupted can be made again: what it left is kept as an [Interruption].
 // The caller closes the workspace.
 func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Workspace, error) {
+	return s.checkout(ctx, a, commit, func(w *Workspace) error { return w.putAside(ctx) })
+}
+
+// checkout is Checkout with what happens to the directory before.
+func (s *Store) checkout(ctx context.Context, a Attempt, commit string, putAside func(*Workspace) error) (*Workspace, error) {
 	if err := checkCommits(commit); err != nil {
 		return nil, err
 	}
@@ -97,7 +103,7 @@ func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Worksp
 	}
 	root := filepath.Join(home, "tree")
 	w := &Workspace{Attempt: a, Root: root, Base: commit, store: s, home: home, lock: lock}
-	if err := errors.Join(w.putAside(ctx), ctx.Err()); err != nil {
+	if err := errors.Join(putAside(w), ctx.Err()); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	if err := w.makeAgain(ctx); err != nil {
@@ -271,7 +277,12 @@ func (w *Workspace) Check() error {
 }
 
 // Close lets others use the directory. Its files stay as they are, and what made git run programs there is set aside.
-func (w *Workspace) Close() error { return errors.Join(w.disarm(w.Root), w.lock.Release()) }
+func (w *Workspace) Close() error {
+	if w.intact {
+		return w.lock.Release()
+	}
+	return errors.Join(w.disarm(w.Root), w.lock.Release())
+}
 
 // removeAll removes a directory, also if agents left directories in it that cannot be written.
 func removeAll(dir string) error {

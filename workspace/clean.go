@@ -25,13 +25,25 @@ type Info struct {
 	Size     int64     // bytes of all files
 	Created  time.Time // or collected
 	Problem  string    // why the rest is not known; "": it is
+	Opened   bool      // a copy for a person, see [Store.OpenCopy]
+	Edited   bool      // a copy that a person has changed: only List says so
 }
 
 // List returns all workspaces.
 func (s *Store) List(ctx context.Context) ([]Info, error) {
 	all, err := s.list(ctx)
 	for i := range all {
-		all[i].Size = sizeOf(all[i].Dir)
+		info := &all[i]
+		info.Size = sizeOf(info.Dir)
+		if info.Opened && err == nil {
+			var m marker
+			if m, err = readMarker(info.Dir); err == nil {
+				info.Edited, err = s.isEdited(ctx, info.Dir, m)
+			}
+			if err != nil && ctx.Err() == nil { // it is listed, and stays
+				info.Problem, err = err.Error(), nil
+			}
+		}
 	}
 	return all, err
 }
@@ -67,7 +79,7 @@ func (s *Store) list(ctx context.Context) ([]Info, error) {
 				return nil, err
 			}
 		}
-		all = append(all, info)
+		all = append(all, info.asCopy())
 	}
 	return all, nil
 }
@@ -111,7 +123,7 @@ func sizeOf(dir string) (size int64) {
 const leftovers = time.Hour
 
 // Clean removes workspaces of the caller's choice, and returns their size. It removes only directories that
-// have our marker, are captured, and are not in use. What was not captured is captured first; if that fails, its
+// have our marker, are captured, and are not in use, and no copy that a person has changed. What was not captured is captured first; if that fails, its
 // directory stays. Clean also removes what processes left that
 // were killed, setup results that were not used for a month, and objects that no run needs.
 func (s *Store) Clean(ctx context.Context, remove func(Info) bool) (freed int64, err error) {
@@ -166,7 +178,12 @@ func (s *Store) removeUnused(ctx context.Context, home string) (int64, error) {
 	if err := process.EndNoted(notesIn(home)); err != nil {
 		return 0, err
 	}
-	if info.Captured == "" {
+	if info.asCopy().Opened {
+		edited, err := s.isEdited(ctx, home, marker{Attempt: info.Attempt, Base: info.Base})
+		if err != nil || edited {
+			return 0, ctx.Err()
+		}
+	} else if info.Captured == "" {
 		if _, err := s.recover(ctx, home, marker{Attempt: info.Attempt, Base: info.Base}); err != nil {
 			return 0, ctx.Err() // what cannot be captured stays
 		}
@@ -231,7 +248,7 @@ func (s *Store) releaseProvisional(ctx context.Context) error {
 	return nil
 }
 
-// Release forgets a run: its workspaces, except for those in use or that cannot be captured, its commits, its
+// Release forgets a run: its workspaces, except for those in use or that cannot be captured and copies that a person has changed, its commits, its
 // landings, and the ref in the user's repository.
 func (s *Store) Release(ctx context.Context, run string) error {
 	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", nameOf(run), "*", markerName))

@@ -17,7 +17,7 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	if _, err := os.Stat(home); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	lock, err := filelock.Take(home + ".lock")
+	lock, err := filelock.Wait(home+".lock", patience)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%s: %w", home, ErrInUse)
 	}
