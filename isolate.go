@@ -36,7 +36,7 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspa
 	}
 	store, err := p.workspaces(ctx)
 	if err == nil {
-		if err := canLand(store, b); err != nil {
+		if err := canLand(ctx, store, b); err != nil {
 			return base, keep, err
 		}
 		base, keep, err = p.captured(ctx, store)
@@ -64,12 +64,16 @@ func (p *Project) captured(ctx context.Context, store *workspace.Store) (base wo
 	}, nil
 }
 
-// canLand returns an error if a landing needs a repository and there is none: before agents have worked for nothing.
-func canLand(store *workspace.Store, b *workflow.Bundle) (err error) {
+// canLand returns an error if a landing is not possible in the repository, before agents have worked for nothing.
+func canLand(ctx context.Context, store *workspace.Store, b *workflow.Bundle) (err error) {
 	for _, w := range check.Workflows(*b) {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil {
-				if wrong := store.CheckHow(howOf(t.Settings)); wrong != nil {
+				branch, _ := t.Settings["branch"].(string)
+				if strings.Contains(branch, "${") { // it is known only later
+					branch = ""
+				}
+				if wrong := store.CanLand(ctx, howOf(t.Settings), branch); wrong != nil {
 					err = fmt.Errorf("step %s of %s cannot land: %w", n.ID, w.Name, wrong)
 				}
 			}

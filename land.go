@@ -41,6 +41,11 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 			return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
 		}
 	}
+	if c.task.Answer == nil { // what was landed before, by an earlier plan of the run, was another landing
+		if err := c.store.Forget(ctx, l); err != nil {
+			return unlanded(ctx, err)
+		}
+	}
 	plan, err := c.store.Plan(ctx, l, maxLandDiff)
 	if err != nil {
 		return unlanded(ctx, err)
@@ -48,7 +53,7 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	if len(plan.Diff.Files) == 0 {
 		return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
 	}
-	answer, out := c.asks(landQuestion(l, plan))
+	answer, out := c.mayLand(landQuestion(l, plan))
 	if answer == nil {
 		return out
 	}
@@ -60,12 +65,59 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	var changed *workspace.ChangedError
 	switch {
 	case errors.As(err, &changed): // since it was planned
-		_, out := c.asks(landQuestion(l, changed.Plan))
-		return out
+		return c.asksAgain(landQuestion(l, changed.Plan), changedNote)
 	case err != nil:
 		return unlanded(ctx, err)
 	}
 	return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
+}
+
+// What a question says first that comes again.
+const (
+	changedNote = "The project has changed since the question was answered."
+	unclearNote = "Nothing has landed: only the answer land lands the change."
+)
+
+// mayLand returns the answer to a question, or the outcome that asks it, again if it was another one or the answer is unclear.
+func (c *attemptAt) mayLand(q engine.Asked) (*engine.Answer, driver.Outcome) {
+	if c.task.Answer == nil {
+		return c.asks(q)
+	}
+	for _, note := range []string{"", changedNote, unclearNote} {
+		answer, _ := c.asks(withNote(q, note))
+		if answer == nil {
+			continue
+		}
+		if isUnclear(answer.Value) {
+			return nil, c.asksAgain(q, unclearNote)
+		}
+		return answer, driver.Outcome{}
+	}
+	return nil, c.asksAgain(q, changedNote)
+}
+
+// asksAgain returns the outcome that asks a question, with what it says first, whatever the answer to another one was.
+func (c *attemptAt) asksAgain(q engine.Asked, note string) driver.Outcome {
+	task := *c.task
+	task.Answer = nil
+	unanswered := *c
+	unanswered.task = &task
+	_, out := unanswered.asks(withNote(q, note))
+	return out
+}
+
+func withNote(q engine.Asked, note string) engine.Asked {
+	q.Text = strings.TrimSpace(note + " " + q.Text)
+	return q
+}
+
+// isUnclear reports whether an answer agrees, but is not the one that lands the change. Whoever gives it does not mean to reject that.
+func isUnclear(answer string) bool {
+	switch strings.ToLower(strings.Trim(answer, " .!")) {
+	case "y", "yes", "ok", "okay", "sure", "fine", "good", "lgtm", "looks good", "go", "go ahead", "accept", "accepted", "agree", "agreed", "approve", "approved", "confirm", "land it", "merge":
+		return true
+	}
+	return false
 }
 
 // landScripted makes the attempt with a reply. It can reject the change, but lands nothing: only people approve.
@@ -109,9 +161,11 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 		l.Locks = filepath.Join(home, "hocket", "landings")
 	}
 	if l.How == workspace.AsBranch {
-		l.Branch = cmp.Or(text("branch"), "hocket/"+c.run)
+		if l.Branch = text("branch"); l.Branch == "" { // an earlier landing of the run may have made one
+			l.Branch, err = c.store.FreeBranch(ctx, "hocket/"+c.run)
+		}
 	}
-	return l, nil
+	return l, err
 }
 
 func howOf(settings map[string]any) workspace.How {
@@ -145,7 +199,7 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 		Detail: detail + "\nchange " + plan.Digest,
 		Options: []workflow.Option{
 			{Value: landIt, Description: "exactly this change"},
-			{Value: rejectIt, Description: "nothing lands, and the step fails; any other text does the same, and is the reason"},
+			{Value: rejectIt, Description: "nothing lands, and the step fails; to give a reason, answer with that instead"},
 		},
 		Custom: true,
 	}
@@ -162,6 +216,9 @@ func landedText(l workspace.Landing, landed workspace.Landed) string {
 // unlanded returns the outcome of a landing that failed. A conflict has its own kind, so that a workflow can tell.
 func unlanded(ctx context.Context, err error) driver.Outcome {
 	fault := driver.FaultOf(ctx, err)
+	if errors.As(err, new(*workspace.BranchError)) && fault.Kind == engine.FaultError {
+		fault.Permanent = true
+	}
 	var conflict *workspace.LandConflictError
 	if errors.As(err, &conflict) && fault.Kind == engine.FaultError {
 		fault.Kind, fault.Permanent = engine.FaultConflict, true

@@ -268,7 +268,7 @@ func TestFoldersWithoutGit(t *testing.T) {
 		}
 		r, err := p.Start(t.Context(), w, nil)
 		if want != "" {
-			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "is not in a git repository: it supports only land: patch") {
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "is not in a git repository, where only land: patch is possible") {
 				t.Errorf("%s: %v", how, err)
 			}
 			continue

@@ -54,7 +54,7 @@ type move struct {
 
 // errMoved means that the user changed something that a landing is about to change, or that a
 // file is in its way that was not captured.
-var errMoved = errors.New("it was changed during the landing, or git ignores it")
+var errMoved = errors.New("it was changed during the landing, or git ignores it: commit it or move it away")
 
 // maxReplans is how often a landing starts again because the user works in the same files.
 const maxReplans = 5
@@ -75,9 +75,11 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 	if err != nil {
 		return Landed{}, err
 	}
-	if in != nil && !in.Done && in.Digest != l.Digest { // another change was approved since
-		if err := s.undo(context.WithoutCancel(ctx), in); err != nil {
-			return Landed{}, fmt.Errorf("a landing that was interrupted cannot be undone completely: %w", err)
+	if in != nil && in.Digest != l.Digest { // another change was approved since
+		if !in.Done {
+			if err := s.undo(context.WithoutCancel(ctx), in); err != nil {
+				return Landed{}, fmt.Errorf("a landing that was interrupted cannot be undone completely: %w", err)
+			}
 		}
 		in = nil
 	}
@@ -126,6 +128,21 @@ func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found boo
 	return in.Landed, true, in.finish()
 }
 
+// Forget forgets what was landed with this ID, so that the same can land again: a new plan of the run, for example, repeats the step
+// after the user has reverted the change.
+func (s *Store) Forget(ctx context.Context, l Landing) error {
+	lock, err := s.lockCheckout(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	in, err := s.readIntent(nameOf(l.Run) + "." + nameOf(l.ID))
+	if err != nil || in == nil || !in.Done {
+		return err
+	}
+	return removeAll(in.dir)
+}
+
 // lockCheckout waits until no other landing changes the checkout. Projects in one repository have different stores, so the lock is
 // for the git directory. It is not in there: that belongs to the user.
 func (s *Store) lockCheckout(ctx context.Context, l Landing) (*filelock.Lock, error) {
@@ -170,10 +187,14 @@ func (in *intent) write() error {
 	return wholefile.Write(filepath.Join(in.dir, "intent.json"), data, 0o600)
 }
 
-// finish notes that the landing is done. What it needed is removed.
+// finish notes that the landing is done. What it needed is removed after that is written, since it is needed to go on otherwise.
 func (in *intent) finish() error {
-	in.Done, in.Changes, in.Index, in.Dirs = true, nil, nil, nil
-	return errors.Join(in.write(), removeAll(filepath.Join(in.dir, "old")), removeAll(filepath.Join(in.dir, "new")))
+	done := *in
+	done.Done, done.Changes, done.Index, done.Dirs = true, nil, nil, nil
+	if err := done.write(); err != nil {
+		return err
+	}
+	return errors.Join(removeAll(filepath.Join(in.dir, "old")), removeAll(filepath.Join(in.dir, "new")))
 }
 
 // intend plans a landing, prepares everything, and writes the intent.
@@ -274,8 +295,27 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 	if err := g.do(ctx, "read-tree", p.files[1]); err != nil {
 		return err
 	}
-	_, err = g.input(ctx, strings.Join(create, "\x00"), "checkout-index", "--force", "-z", "--stdin")
-	return err
+	if _, err := g.input(ctx, strings.Join(create, "\x00"), "checkout-index", "--force", "-z", "--stdin"); err != nil {
+		return err
+	}
+	return errors.Join(syncTree(fresh), syncTree(old)) // the intent, which needs them, is on the disk, too
+}
+
+// syncTree waits until all files of a directory are on the disk.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
+			return err
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		if err := file.Sync(); err != nil && !d.IsDir() { // some systems cannot sync directories
+			return errors.Join(err, file.Close())
+		}
+		return file.Close()
+	})
 }
 
 // moves returns the paths that differ between two trees.
@@ -373,7 +413,7 @@ func (s *Store) moveBranch(ctx context.Context, in *intent) error {
 		return nil
 	}
 	if in.Head == "" && now != "" {
-		return fmt.Errorf("branch %s exists already: choose another name", strings.TrimPrefix(in.Ref, "refs/heads/"))
+		return &BranchError{fmt.Sprintf("branch %s exists already: choose another name", strings.TrimPrefix(in.Ref, "refs/heads/"))}
 	}
 	if now != in.Head {
 		return errMoved

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -482,5 +483,88 @@ func TestNamesOfBranches(t *testing.T) {
 		if _, err := s.Plan(t.Context(), l, 0); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", name, err, want)
 		}
+	}
+}
+
+// TestFinishIsNotRecorded cannot record that a landing is done. What is needed to go on stays.
+func TestFinishIsNotRecorded(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
+	in := f.intend(s, l)
+	f.no(s.carryOut(t.Context(), in))
+	file := filepath.Join(in.dir, "intent.json")
+	f.no(os.Rename(file, file+".kept"))
+	f.mkdir(filepath.Join(file, "in the way"))
+	if err := in.finish(); err == nil {
+		t.Error("it was recorded")
+	}
+	if got := f.read(in.dir, "new", "a.txt"); got != "changed\n" {
+		t.Errorf("the new file is %q", got)
+	}
+	f.no(os.RemoveAll(file))
+	f.no(os.Rename(file+".kept", file))
+	if done := f.land(s, l); done.Files != 1 {
+		t.Errorf("landed %+v", done)
+	}
+	f.status(" M a.txt")
+}
+
+// TestCancelledLanding is cancelled before and while it changes files: nothing of it remains.
+func TestCancelledLanding(t *testing.T) {
+	f := newFixture(t)
+	f.dirty()
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.changeAll(s, b.Commit)
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: c})
+	before := f.files()
+	for n := range 3 {
+		in := f.intend(s, l)
+		f.begin(in, n)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.carryOut(ctx, in); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		same(t, "the checkout", before, f.files())
+		f.status(dirtyStatus)
+	}
+	f.land(s, l)
+	f.landed()
+}
+
+// TestWhatIsInTheWay has work of the user that does not let a commit land, and a file that cannot be committed.
+func TestWhatIsInTheWay(t *testing.T) {
+	f := newFixture(t)
+	f.put(".gitignore", ".env\n")
+	f.put(".env", "one\n")
+	s := f.open()
+	b := f.capture(s, "r1", ".env")
+	for _, at := range []struct {
+		name, text string
+		how        How
+		want       string
+	}{
+		{"new.txt", "new\n", AsCommit, "your uncommitted work is in the way in new.txt: commit it or move it away, or use land: branch"},
+		{".env", "two\n", AsCommit, "the change includes .env, which git ignores, so it cannot be committed: have the steps leave that as it is, or use land: patch"},
+		{".env", "two\n", AsBranch, "the change includes .env, which git ignores, so it cannot be committed: have the steps leave that as it is, or use land: patch"},
+	} {
+		c := f.change(s, "step", b.Commit, map[string]string{at.name: at.text})
+		if at.name == "new.txt" {
+			f.put("new.txt", "mine\n")
+		}
+		_, err := s.Plan(t.Context(), Landing{ID: "land", Run: "r1", How: at.how, Base: b.Commit, Commit: c, Branch: "topic"}, 0)
+		if err == nil || err.Error() != at.want {
+			t.Errorf("%s %s: error %v", at.how, at.name, err)
+		}
+	}
+	c := f.change(s, "step", b.Commit, map[string]string{".env": "two\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c, Include: []string{".env"}})
+	f.land(s, l)
+	if got := f.read(f.repo, ".env"); got != "two\n" {
+		t.Errorf(".env is %q", got)
 	}
 }

@@ -121,7 +121,10 @@ func (in *intent) changeFiles(ctx context.Context, checkout string) error {
 		}
 	}
 	for _, i := range todo {
-		if err := errors.Join(ctx.Err(), in.changeFile(root, i, after)); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := in.changeFile(root, i, after); err != nil {
 			var blocked *blockedError
 			if errors.As(err, &blocked) { // it says which file
 				return err

@@ -68,9 +68,13 @@ func (e *ChangedError) Error() string {
 // LandConflictError means that the change does not fit the user's files.
 type LandConflictError struct {
 	Conflicts []Conflict
-	// Uncommitted means that the change depends on work that the user has not committed, or overlaps with it. It fits
-	// after that is committed, or as a patch or branch.
+	// Uncommitted means that the change depends on work that the user has not committed. It fits after that is committed, or as a
+	// patch.
 	Uncommitted bool
+	// InTheWay means that the change overlaps with work that the user has not committed, without depending on it.
+	InTheWay bool
+	// Ignored means that the change is of files that git ignores, which were included in the workspace. They fit as a patch.
+	Ignored bool
 	// Base and Commit are for a resolution, if it is possible: Commit has conflict markers. What resolves them descends
 	// from it and lands with the other Base.
 	Base, Commit string
@@ -85,8 +89,13 @@ func (e *LandConflictError) Error() string {
 		paths = append(paths[:10], fmt.Sprintf("and %d more", len(paths)-10))
 	}
 	files := strings.Join(paths, ", ")
-	if e.Uncommitted {
-		return "the change depends on uncommitted work in " + files + ": commit that, or land in another way"
+	switch {
+	case e.Ignored:
+		return "the change includes " + files + ", which git ignores, so it cannot be committed: have the steps leave that as it is, or use land: patch"
+	case e.InTheWay:
+		return "your uncommitted work is in the way in " + files + ": commit it or move it away, or use land: branch"
+	case e.Uncommitted:
+		return "the change depends on uncommitted work in " + files + ": commit that, or use land: patch"
 	}
 	return "the change conflicts with the checkout in " + files
 }
@@ -198,11 +207,7 @@ func (s *Store) target(ctx context.Context, l Landing) (string, error) {
 			return "", fmt.Errorf("a merge or rebase is in progress in %s: finish or abort it first, or use land: branch", s.root)
 		}
 	}
-	ref, err := s.user.out(ctx, "symbolic-ref", "-q", "HEAD")
-	if err != nil {
-		return "", fmt.Errorf("no branch is checked out in %s: check one out, or use land: branch", s.root)
-	}
-	return ref, nil
+	return s.currentBranch(ctx)
 }
 
 // checkBranch returns an error if a name cannot be that of a new branch, or means something else to git already: commands of the user
@@ -211,7 +216,7 @@ func (s *Store) checkBranch(ctx context.Context, name string) error {
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	valid, err := s.user.out(ctx, "check-ref-format", "--branch", name)
 	if err != nil || valid != name || strings.ContainsFunc(name, hidden) {
-		return errors.Join(fmt.Errorf("invalid name of a branch %q: choose another one", name), ctx.Err())
+		return cmp.Or(ctx.Err(), error(&BranchError{fmt.Sprintf("invalid name of a branch %q: choose another one", name)}))
 	}
 	remotes, err := s.user.out(ctx, "remote")
 	if err != nil {
@@ -219,20 +224,69 @@ func (s *Store) checkBranch(ctx context.Context, name string) error {
 	}
 	for _, prefix := range append(strings.Fields(remotes), "refs", "heads", "tags", "remotes") {
 		if strings.HasPrefix(name+"/", prefix+"/") {
-			return fmt.Errorf("the name of branch %q begins like those of other refs, with %s/: choose another one", name, prefix)
+			return &BranchError{fmt.Sprintf("the name of branch %q begins like those of other refs, with %s/: choose another one", name, prefix)}
 		}
 	}
 	if reserved(name) {
-		return fmt.Errorf("the name of branch %q can be taken for a commit: choose another one", name)
+		return &BranchError{fmt.Sprintf("the name of branch %q can be taken for a commit: choose another one", name)}
 	}
 	found, err := s.user.out(ctx, "rev-parse", "-q", "--verify", "--end-of-options", name)
 	if err != nil {
 		return ctx.Err() // there is none
 	}
 	if s.user.do(ctx, "show-ref", "-q", "--verify", "refs/heads/"+name) == nil {
-		return fmt.Errorf("branch %s exists already: choose another name", name)
+		return &BranchError{fmt.Sprintf("branch %s exists already: choose another name", name)}
 	}
-	return fmt.Errorf("the name of branch %q means %.12s already: choose another one", name, found)
+	return &BranchError{fmt.Sprintf("the name of branch %q means %.12s already: choose another one", name, found)}
+}
+
+// BranchError means that a branch with a name cannot be created.
+type BranchError struct{ why string }
+
+func (e *BranchError) Error() string { return e.why }
+
+// FreeBranch returns a name for a new branch: the given one or, if there is such a branch, one that begins with it.
+func (s *Store) FreeBranch(ctx context.Context, name string) (string, error) {
+	if s.user == nil {
+		return name, nil
+	}
+	for n := 2; ; n++ {
+		free := name
+		if n > 2 {
+			free = fmt.Sprintf("%s-%d", name, n-1)
+		}
+		if err := s.user.do(ctx, "show-ref", "-q", "--verify", "refs/heads/"+free); err != nil {
+			return free, ctx.Err()
+		}
+	}
+}
+
+// CanLand returns an error if changes cannot land in a way now. The branch is "" if it is not known yet.
+func (s *Store) CanLand(ctx context.Context, how How, branch string) error {
+	if err := s.CheckHow(how); err != nil || how == AsPatch {
+		return err
+	}
+	head, err := s.head(ctx)
+	switch {
+	case err != nil:
+		return err
+	case head.commit == "":
+		return fmt.Errorf("%s has no commits yet: commit first, or use land: patch", s.root)
+	case how == AsBranch && branch != "":
+		return s.checkBranch(ctx, branch)
+	case how == AsCommit:
+		_, err = s.currentBranch(ctx)
+	}
+	return err
+}
+
+// currentBranch returns the ref of the branch that is checked out.
+func (s *Store) currentBranch(ctx context.Context) (string, error) {
+	ref, err := s.user.out(ctx, "symbolic-ref", "-q", "HEAD")
+	if err != nil {
+		return "", cmp.Or(ctx.Err(), fmt.Errorf("no branch is checked out in %s: check one out, or use land: branch", s.root))
+	}
+	return ref, nil
 }
 
 // reserved reports whether a name is @, HEAD, FETCH_HEAD or the like, or can be the abbreviated name of a commit.
@@ -250,7 +304,7 @@ func (s *Store) CheckHow(how How) error {
 		return nil
 	case AsBranch, AsCommit:
 		if s.user == nil {
-			return fmt.Errorf("%s is not in a git repository: it supports only land: patch", s.root)
+			return fmt.Errorf("%s is not in a git repository, where only land: patch is possible", s.root)
 		}
 		return nil
 	}
@@ -351,7 +405,7 @@ func (p *plan) overlay(ctx context.Context, users tree) ([2]tree, error) {
 		return [2]tree{}, err
 	}
 	if conflicts != nil {
-		return [2]tree{}, &LandConflictError{Conflicts: conflicts, Uncommitted: true}
+		return [2]tree{}, &LandConflictError{Conflicts: conflicts, InTheWay: true}
 	}
 	return [2]tree{users, merged}, nil
 }
@@ -411,7 +465,22 @@ func (s *Store) blame(ctx context.Context, l Landing, q *quarantine, conflict *L
 			conflict.Uncommitted = conflict.Uncommitted || c.Path == m.Path
 		}
 	}
-	return err
+	if err != nil || !conflict.Uncommitted {
+		return err
+	}
+	var ignored []Conflict
+	for _, c := range conflict.Conflicts {
+		switch err := s.user.in(s.root).do(ctx, "check-ignore", "-q", "--", c.Path); {
+		case err == nil:
+			ignored = append(ignored, c)
+		case exitCode(err) != 1:
+			return err
+		}
+	}
+	if ignored != nil {
+		conflict.Conflicts, conflict.Ignored, conflict.Uncommitted = ignored, true, false
+	}
+	return nil
 }
 
 // signature returns who signs a commit in the user's repository, and when.
