@@ -29,14 +29,14 @@ func (p *Project) workspaceDir() string { return filepath.Join(p.State(), "works
 
 // capture records what the project is now, for a run of the bundle. Keep keeps it for a run, when that has an id, and
 // forgets it otherwise.
-func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspace.Base, keep func(run string) error, err error) {
+func (p *Project) capture(ctx context.Context, b *workflow.Bundle, replies *Replies) (base workspace.Base, keep func(run string) error, err error) {
 	keep = func(string) error { return nil }
 	if !b.Isolates() {
 		return base, keep, nil
 	}
 	store, err := p.workspaces(ctx)
 	if err == nil {
-		if err := canLand(ctx, store, b); err != nil {
+		if err := canLand(ctx, store, b, replies); err != nil {
 			return base, keep, err
 		}
 		base, keep, err = p.captured(ctx, store)
@@ -64,11 +64,12 @@ func (p *Project) captured(ctx context.Context, store *workspace.Store) (base wo
 	}, nil
 }
 
-// canLand returns an error if a landing is not possible in the repository, before agents have worked for nothing.
-func canLand(ctx context.Context, store *workspace.Store, b *workflow.Bundle) (err error) {
+// canLand returns an error if a landing is not possible in the repository, before agents have worked for nothing. One that has a reply lands
+// nothing.
+func canLand(ctx context.Context, store *workspace.Store, b *workflow.Bundle, replies *Replies) (err error) {
 	for _, w := range check.Workflows(*b) {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil {
+			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil && !(replies != nil && replies.Covers(n)) {
 				branch, _ := t.Settings["branch"].(string)
 				if strings.Contains(branch, "${") { // it is known only later
 					branch = ""

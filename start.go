@@ -219,7 +219,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 			return nil, err
 		}
 	}
-	base, keep, err := p.capture(ctx, spec.Pin.Bundle)
+	base, keep, err := p.capture(ctx, spec.Pin.Bundle, s.replies)
 	if err != nil {
 		return nil, err
 	}
