@@ -115,8 +115,6 @@ func withNote(q engine.Asked, note string) engine.Asked {
 // isUnclear reports whether an answer agrees, but is not the one that lands the change. Whoever gives it does not mean to reject that.
 func isUnclear(answer string) bool {
 	switch strings.ToLower(strings.Trim(answer, " .!")) {
-	case landIt: // in another case, or with a full stop
-		return answer != landIt
 	case "y", "yes", "ok", "okay", "sure", "fine", "good", "lgtm", "looks good", "go", "go ahead", "accept", "accepted", "agree", "agreed", "approve", "approved", "confirm", "land it", "merge":
 		return true
 	}

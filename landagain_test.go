@@ -76,7 +76,7 @@ steps:
 `}, hocket.Options{Agents: agents{"editor": editor()}})
 	r := start(t, p, "w.yml", nil)
 	wait(t, r)
-	for _, word := range []string{"yes", "OK.", "Approve", "land!"} {
+	for _, word := range []string{"yes", "OK.", "Approve", "land it"} {
 		res := reply(t, r, word)
 		if res.Status != engine.Waiting {
 			t.Fatalf("after %q: %s, %s, %v", word, res.Status, res.Error, res.Steps)

@@ -1,0 +1,83 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The commands for workspaces say which step they mean, and what they keep.
+func TestWorkspaceMessages(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		".gitignore": ".state/\n",
+		"w.yml": `name: w
+steps:
+  - {id: plain, agent: shell, config: {command: echo plain}}
+  - {id: a, agent: shell, workspace: own, config: {command: echo a > a.txt}}
+  - {id: tries, for_each: '["x", "y"]', agent: shell, workspace: own, config: {command: echo b > b.txt}}
+  - {id: all, merge: {}}
+  - {id: bad, agent: shell, workspace: own, config: {command: "echo c > c.txt; exit 3"}}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(name string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), asHocket+"=1", "XDG_STATE_HOME="+dir+"/.state", "GIT_AUTHOR_NAME=ada", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=ada", "GIT_COMMITTER_EMAIL=a@example.org")
+		out, err := cmd.CombinedOutput()
+		if err != nil && name != self {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	run("git", "init", "-q")
+	run("git", "add", "-A")
+	run("git", "commit", "-qm", "first")
+	id := regexp.MustCompile(`w-[a-z0-9]{8}`).FindString(run(self, "run", "w.yml"))
+	says := func(want string, args ...string) {
+		t.Helper()
+		if got := run(self, args...); !strings.Contains(got, want) {
+			t.Errorf("hocket %s: %s\nwant: %s", strings.Join(args, " "), got, want)
+		}
+	}
+	says(`no step "nosuch" has run in `+id, "diff", id, "nosuch")
+	says("tries has several workspaces: tries[0], tries[1]", "diff", id, "tries")
+	says("step plain of run "+id+" has made no workspace", "diff", id, "plain")
+	says("step bad of run "+id+" failed, so it has made no workspace", "diff", id, "bad")
+	says("hocket diff "+id+" bad --attempt 1", "diff", id, "bad")
+	says("+c", "diff", id, "bad", "--attempt", "1")
+	for _, verb := range []string{"diff", "workspace open"} {
+		for _, n := range []string{"0", "-1"} {
+			says("invalid --attempt "+n+": attempts are counted from 1", append(strings.Fields(verb), id, "a", "--attempt="+n)...)
+		}
+	}
+	says("no directories of workspaces; they are removed when a run ends", "workspace", "list")
+
+	copied := strings.TrimSpace(run(self, "workspace", "open", id, "a"))
+	says("opened  ", "workspace", "list")
+	says(`"address":"a",`, "workspace", "list", "--json")
+	if err := os.WriteFile(filepath.Join(copied, "mine.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says("opened, edited", "workspace", "list")
+	says(`"recorded":false,"opened":true`, "workspace", "list", "--json")
+	says(": you have changed it; remove it if you need nothing in it", "workspace", "rm", id)
+	if _, err := os.Stat(filepath.Join(copied, "mine.txt")); err != nil {
+		t.Error(err)
+	}
+}
