@@ -408,7 +408,7 @@ steps:
 	if res, err := run.Drive(context.Background(), hocket.Front{}); err != nil || res.Status != engine.Success {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	all := c.Spans()
+	all := c.Await("end of the run", func(s []tracetest.Span) bool { return len(s) >= 4 }) // its end waits only for a moment
 	tracetest.Unique(t, all)
 	if got, want := spanOutline(all), strings.Repeat("invoke_agent shell in invoke_workflow w\n", 3)+"invoke_workflow w"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
