@@ -16,20 +16,35 @@ const byAgent = ".agent"
 
 // disarm makes git safe for a person who looks at a directory in which an agent worked: the configuration and the index
 // are ours again, and there are no hooks. What the agent had is kept beside them under other names.
+//
+// An agent that can write beside its directory may have replaced it, or one above it, by a link to another repository, such as
+// the user's. So nothing outside the store is opened, and nothing through a link in place of the directory.
 func (w *Workspace) disarm(root string) error {
-	gitDir := filepath.Join(root, ".git")
-	info, err := os.Lstat(gitDir)
+	rel, err := filepath.Rel(w.store.dir, root)
+	if err != nil {
+		return err
+	}
+	store, err := os.OpenRoot(w.store.dir)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if info, err := store.Lstat(rel); err != nil || !info.IsDir() {
+		return ignoreMissing(err)
+	}
+	tree, err := store.OpenRoot(rel)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	info, err := tree.Lstat(".git")
 	if err != nil {
 		return ignoreMissing(err)
 	}
 	if !info.IsDir() { // it leads to another one
-		at, err := os.OpenRoot(root)
-		if err != nil {
-			return err
-		}
-		return errors.Join(setAside(at, ".git"), at.Close())
+		return setAside(tree, ".git")
 	}
-	at, err := os.OpenRoot(gitDir)
+	at, err := tree.OpenRoot(".git")
 	if err != nil {
 		return err
 	}

@@ -156,9 +156,44 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 		err = s.planCommit(ctx, l, p, limit)
 	}
 	if err == nil && l.How != AsBranch { // a branch changes no files
-		err = s.checkPaths(p.Diff)
+		if err = s.checkPaths(p.Diff); err == nil {
+			err = s.checkUnseen(ctx, p.Diff)
+		}
 	}
 	return p, err
+}
+
+// checkUnseen returns an error if a diff changes a file of which git was told not to look at it: what the user has changed there is
+// part of no capture, so it would be lost.
+func (s *Store) checkUnseen(ctx context.Context, d Diff) error {
+	if s.user == nil {
+		return nil
+	}
+	text, err := s.user.out(ctx, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	unseen := map[string]string{}
+	for _, entry := range records(text) {
+		switch tag, name, _ := strings.Cut(entry, " "); {
+		case tag == "S" || tag == "s":
+			unseen[name] = "skip-worktree"
+		case tag != strings.ToUpper(tag):
+			unseen[name] = "assume-unchanged"
+		}
+	}
+	for _, f := range d.Files {
+		for _, name := range []string{f.Path, f.From} {
+			mark := unseen[name]
+			if mark == "" {
+				continue
+			}
+			if _, err := os.Lstat(filepath.Join(s.root, filepath.FromSlash(name))); err == nil {
+				return fmt.Errorf("the change cannot land, because git was told not to look at %[1]s, where you may have changed something: run git update-index --no-%[2]s -- %[1]s, or use land: branch", name, mark)
+			}
+		}
+	}
+	return nil
 }
 
 // checkPaths returns an error if a diff changes what belongs to git or to the store.
