@@ -1,0 +1,177 @@
+package workspace
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// indexPatience is for another git command of the user.
+const indexPatience = 5 * time.Second
+
+// editIndex changes the user's index by lines for update-index, which are computed from a copy, and does something else while no git
+// command can change it. If that fails, the index is as before. Git's lock is taken only for these moments, so that a killed process
+// hardly ever leaves it behind.
+func (s *Store) editIndex(ctx context.Context, edit func(q *quarantine) (lines string, err error), then func() error) error {
+	q, err := s.quarantine(s.root, s.user.objects)
+	if err != nil {
+		return err
+	}
+	defer q.remove()
+	swap := indexSwap{index: s.user.index, lock: s.user.index + ".lock", fresh: s.user.index + ".hocket", old: s.user.index + ".hocket-old"}
+	swap.clean()
+	for deadline := time.Now().Add(indexPatience); ; time.Sleep(20 * time.Millisecond) {
+		old, err := os.ReadFile(s.user.index)
+		if err != nil {
+			return err
+		}
+		if err := s.copyUserIndex(ctx, q.index); err != nil {
+			return err
+		}
+		lines, err := edit(q)
+		if err != nil {
+			return err
+		}
+		if lines == "" {
+			return then()
+		}
+		if _, err := q.input(ctx, lines, "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+		if err := q.do(ctx, "update-index", "-q", "--refresh"); err != nil && exitCode(err) != 1 { // 1: some files differ
+			return err
+		}
+		if again, err := swap.do(q.index, old, then); !again || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// change returns what brings the new content into the index, "" if it has that.
+func (s *Store) change(ctx context.Context, q *quarantine, in *intent) (string, error) {
+	tree, err := q.out(ctx, "write-tree")
+	if err != nil || tree == in.Trees[after] {
+		return "", err
+	}
+	if tree != in.Trees[before] {
+		return "", fmt.Errorf("what is staged has changed: %w", errMoved)
+	}
+	if missing, err := s.missing(ctx, append(objects(in.Index, after), in.Commit)); err != nil || len(missing) > 0 {
+		return "", cmp.Or(err, fmt.Errorf("objects of the landing were pruned: %w", errMoved))
+	}
+	var lines strings.Builder
+	for _, m := range in.Index {
+		lines.WriteString(m.indexLine(after))
+	}
+	return lines.String(), nil
+}
+
+// changeBack returns what removes a landing from the index, where nobody has changed it since.
+func (s *Store) changeBack(ctx context.Context, q *quarantine, in *intent, except map[string]bool) (string, error) {
+	text, err := q.out(ctx, "ls-files", "--stage", "-z")
+	if err != nil {
+		return "", err
+	}
+	has := map[string]string{}
+	for _, entry := range records(text) {
+		info, name, _ := strings.Cut(entry, "\t")
+		has[name] += info
+	}
+	missing, err := s.missing(ctx, objects(in.Index, before))
+	if err != nil {
+		return "", err
+	}
+	var lines strings.Builder
+	for _, m := range in.Index {
+		landed := ""
+		if m.Mode != "" {
+			landed = m.Mode + " " + m.Object + " 0"
+		}
+		if has[m.Path] == landed && !except[m.Path] && !slices.Contains(missing, m.Old) {
+			lines.WriteString(m.indexLine(before))
+		}
+	}
+	return lines.String(), nil
+}
+
+// indexLine returns a line for update-index.
+func (m move) indexLine(side int) string {
+	return cmp.Or(m.mode(side), "0") + " " + m.object(side) + "\t" + m.Path + "\x00"
+}
+
+// objects returns the objects of files on a side.
+func objects(moves []move, side int) (names []string) {
+	for _, m := range moves {
+		if m.mode(side) != "" && m.mode(side) != "160000" { // submodules have their own repositories
+			names = append(names, m.object(side))
+		}
+	}
+	return names
+}
+
+// missing returns the objects that the user's repository does not have. It had those of a landing, but if its process was killed, they
+// may have been pruned since.
+func (s *Store) missing(ctx context.Context, names []string) (missing []string, err error) {
+	text, err := s.user.input(ctx, strings.Join(names, "\n")+"\n", "cat-file", "--batch-check")
+	for line := range strings.Lines(text) {
+		if name, found := strings.CutSuffix(strings.TrimSpace(line), " missing"); found {
+			missing = append(missing, name)
+		}
+	}
+	return missing, err
+}
+
+// indexSwap has the names of the files that replace an index.
+type indexSwap struct{ index, lock, fresh, old string }
+
+// clean removes what a killed process has left. A lock that is a link to one of our files is ours.
+func (x indexSwap) clean() {
+	held, err := os.Lstat(x.lock)
+	for _, name := range []string{x.fresh, x.index} {
+		if mine, wrong := os.Lstat(name); err == nil && wrong == nil && os.SameFile(mine, held) {
+			_ = os.Remove(x.lock)
+		}
+	}
+	_, _ = os.Remove(x.fresh), os.Remove(x.old)
+}
+
+// do replaces the index if it still has its old content and no git command holds its lock, and then does something else before it
+// releases the lock. It reports whether that may work again later.
+func (x indexSwap) do(from string, content []byte, then func() error) (again bool, err error) {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return false, err
+	}
+	info, err := os.Stat(x.index)
+	if err != nil {
+		return false, err
+	}
+	if err := os.WriteFile(x.fresh, data, info.Mode().Perm()); err != nil {
+		return false, err
+	}
+	defer os.Remove(x.fresh)
+	if err := os.Link(x.fresh, x.lock); err != nil {
+		return true, fmt.Errorf("another git command uses the index: %w", err)
+	}
+	defer os.Remove(x.lock)
+	if now, err := os.ReadFile(x.index); err != nil || !bytes.Equal(now, content) {
+		return err == nil, errors.Join(err, errMoved)
+	}
+	if err := os.Link(x.index, x.old); err != nil { // with its time, which matters to git
+		return false, err
+	}
+	defer os.Remove(x.old)
+	if err := os.Rename(x.fresh, x.index); err != nil {
+		return false, err
+	}
+	if err := then(); err != nil {
+		return false, errors.Join(err, os.Rename(x.old, x.index))
+	}
+	return false, nil
+}
