@@ -262,7 +262,8 @@ func (e *MissingAgentError) Error() string {
 // Hint returns what to do about it.
 func (e *MissingAgentError) Hint() string { return e.Agents[0].StepAdvice() }
 
-// missingAgents finds the agents of a workflow that have no executor here.
+// missingAgents finds the agents of a workflow that do not exist here, or have no executor. They all
+// existed when the run was recorded: it was checked.
 func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *Replies) error {
 	missing := &MissingAgentError{Run: run}
 	agents = agents.Snapshot()
@@ -272,7 +273,7 @@ func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *R
 				return
 			}
 			var failed *agent.ResolveError
-			if _, _, err := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); errors.As(err, &failed) && failed.Why == agent.NoExecutor {
+			if _, _, err := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); errors.As(err, &failed) && failed.Why != agent.Ambiguous {
 				missing.Agents = append(missing.Agents, failed)
 			}
 		})

@@ -167,9 +167,10 @@ func (p *Project) CheckDriver(ctx context.Context) ([]driver.Finding, error) {
 	return nil, err
 }
 
-// agree remembers that the project's driver was approved together with something else: the digest of a command
+// agree remembers that powers were approved, and the project's driver together with something else: the digest of a command
 // and the answer of [Options.Trust] may be for this process only.
 func (p *Project) agree(powers trust.Powers) {
+	p.agreeSecrets(powers)
 	p.opened.Lock()
 	defer p.opened.Unlock()
 	p.agreed = p.agreed.Union(slices.DeleteFunc(slices.Clone(powers), func(power trust.Power) bool { return power.Kind != trust.Driver }))

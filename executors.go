@@ -24,8 +24,8 @@ import (
 
 // executors returns all executors of a project, by the names that agents use. This is the
 // only place that lists them.
-func (s *snapshot) executors(root string, c project.Config, own map[string]agent.Executor) (map[string]agent.Executor, workflow.Diagnostics, error) {
-	secrets, variables := secretsOf(root, c), secretVariables(c)
+func (s *snapshot) executors(root string, c project.Config, own map[string]agent.Executor, mayRead func(file string) bool) (map[string]agent.Executor, workflow.Diagnostics, error) {
+	secrets, variables := secretsOf(root, c, mayRead), secretVariables(c)
 	s.secrets = secrets
 	prices := llm.Prices(c.Prices)
 	chromium := c.Browser.Program

@@ -78,6 +78,8 @@ type core struct {
 	closed bool
 	agreed trust.Powers // of drivers, approved for this process
 
+	secretsAgreed atomic.Pointer[trust.Powers] // approved for this process; see mayRead
+
 	exports   *exporting // nil: nothing was exported yet
 	detaching Detaching
 
@@ -86,11 +88,13 @@ type core struct {
 
 // snapshot is the content of the project's own files at one time. It is immutable.
 type snapshot struct {
-	files     *project.Project
-	secrets   *secret.Store
-	tools     *tool.Set
-	manifests []*agentcli.Manifest // of the project's own CLIs
-	wrong     workflow.Diagnostics // in the files of tools
+	files   *project.Project
+	secrets *secret.Store
+	// secretPowers returns what the project's configuration does with secrets from outside of it.
+	secretPowers func() trust.Powers
+	tools        *tool.Set
+	manifests    []*agentcli.Manifest // of the project's own CLIs
+	wrong        workflow.Diagnostics // in the files of tools
 
 	generated []*project.Generated // what models wrote
 	known     *trust.Definitions   // what people decided about it; nil: nothing
@@ -132,11 +136,14 @@ func (p *Project) Reload() error {
 		root, state = before.files.Root, before.files.State
 	}
 	s := &snapshot{}
+	s.secretPowers = sync.OnceValue(func() trust.Powers {
+		return slices.DeleteFunc(s.files.Equipment(), func(power trust.Power) bool { return power.Kind != trust.Secret && power.Kind != trust.Address })
+	})
 	files, err := project.Open(p.dir, project.Options{
 		Root: root, State: state, Shared: p.o.State != "", StateHome: stateHome(), User: userConfig(), Reserved: slices.Sorted(maps.Keys(p.o.Agents)),
 		Away: p.o.Trial != nil && p.o.Trial.Absent,
 		Executors: func(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
-			return s.executors(root, c, p.o.Agents)
+			return s.executors(root, c, p.o.Agents, func(file string) bool { return p.mayRead(s, file) })
 		},
 	})
 	if err != nil {

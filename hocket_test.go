@@ -181,6 +181,46 @@ func TestMissingAgentWaits(t *testing.T) {
 	}
 }
 
+// A step can name a CLI of the project. If its manifest is gone, the run waits, too.
+func TestMissingCLIWaits(t *testing.T) {
+	dir := t.TempDir()
+	manifest := filepath.Join(dir, ".hocket/clis/mine.yml")
+	restore := func() {
+		writeFile(t, manifest, "program: cat\nargs: [\"-\"]\nstdin: \"{prompt}\"\nreply: {format: text}\n")
+	}
+	restore()
+	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n  - {id: a, agent: mine, prompt: x}\n")
+	trusting := hocket.Options{Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }}
+	first := start(t, openDir(t, dir, trusting), "w.yml", nil)
+	if res := wait(t, first); res.Status != engine.Waiting {
+		t.Fatalf("%+v", res)
+	}
+	ctx := context.Background()
+	again := func() *hocket.Run {
+		t.Helper()
+		run, err := openDir(t, dir, trusting).Run(ctx, first.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run
+	}
+	if err := os.Remove(manifest); err != nil {
+		t.Fatal(err)
+	}
+	without := again()
+	if _, err := without.Answer(ctx, "ask", hocket.Answer{Value: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	var missing *hocket.MissingAgentError
+	if _, err := without.Drive(ctx, hocket.Front{}); !errors.As(err, &missing) {
+		t.Errorf("without the manifest: %v", err)
+	}
+	restore()
+	if res, err := again().Drive(ctx, hocket.Front{}); err != nil || res.Status != engine.Success {
+		t.Errorf("with the manifest: %+v, %v", res, err)
+	}
+}
+
 func TestStartKey(t *testing.T) {
 	p := open(t, map[string]string{"w.yml": "name: w\ninputs: {x: string}\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n"}, hocket.Options{})
 	first := start(t, p, "w.yml", map[string]any{"x": "1"}, hocket.WithKey("order-7"))

@@ -158,6 +158,10 @@ func TestAs(t *testing.T) {
 		}
 		return r
 	}
+	asked, err := run.Questions(ctx)
+	if err != nil || len(asked) != 1 {
+		t.Fatalf("%+v, %v", asked, err)
+	}
 	_, raised := as("ben").Raise(ctx, workflow.Limits{Steps: 200})
 	fork, forked := as("cem").Retry(ctx, "ask")
 	eve, err := ann.As("eve", "mcp").Run(ctx, run.ID())
@@ -192,6 +196,9 @@ func TestAs(t *testing.T) {
 				}
 			case *engine.Answered:
 				got = append(got, "answered "+ev.By+" "+ev.Via)
+				if ev.Digest != asked[0].Digest {
+					t.Errorf("the answer is recorded with the digest %q, and the question has %q", ev.Digest, asked[0].Digest)
+				}
 			case *engine.CancelAsked:
 				got = append(got, "cancelled "+ev.By+" "+ev.Via)
 			}

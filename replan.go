@@ -172,7 +172,7 @@ func (r *Run) checkPlan(ctx context.Context, w *Workflow, replies *Replies) erro
 	if _, wrong := w.Inputs(inputs, nil); wrong.Errors() {
 		return &InvalidError{wrong}
 	}
-	return w.checkExposed(r.p.now().secrets)
+	return w.CheckExposed()
 }
 
 // Inputs returns the inputs that the run was started with.

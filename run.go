@@ -348,19 +348,49 @@ func (r *Run) Questions(ctx context.Context) ([]Question, error) {
 type Answer struct {
 	Value   string
 	Comment string // recorded with the answer
-	// Digest, if not "", is the digest of the question that was shown: the answer is
-	// valid only for exactly that question.
+	// Digest is the digest of the question that was shown: the answer is valid only for
+	// exactly that question. "" means the one that is open now.
 	Digest string
 }
 
 // Answer answers an open question by its id: the address of a step, or address@n
-// for a question of a working agent. The first valid answer wins.
+// for a question of a working agent. The first valid answer wins. It is recorded with the
+// digest of the question.
 func (r *Run) Answer(ctx context.Context, id string, a Answer) (Receipt, error) {
 	if err := r.p.CheckSecret("the answer", a.Value+"\n"+a.Comment); err != nil {
 		return Receipt{}, err
 	}
+	if a.Digest == "" {
+		var err error
+		if a.Digest, err = r.digestOf(ctx, id); err != nil {
+			return Receipt{}, err
+		}
+	}
 	by := r.p.owner
 	return r.d.Act(ctx, r.id, &engine.Answered{ID: id, Value: a.Value, By: by.By, Via: by.Via, Comment: a.Comment, Digest: a.Digest})
+}
+
+// digestOf returns the digest of the open question that an answer to id is for, "" if there is not
+// exactly one.
+func (r *Run) digestOf(ctx context.Context, id string) (string, error) {
+	open, err := r.Questions(ctx)
+	if err != nil {
+		return "", err
+	}
+	digest, found := "", 0
+	for _, q := range open {
+		switch id {
+		case q.ID:
+			return q.Digest, nil
+		case q.Address:
+			digest = q.Digest
+			found++
+		}
+	}
+	if found != 1 {
+		return "", nil // the driver says why
+	}
+	return digest, nil
 }
 
 // Cancel ends the run and everything that it started.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hocket-dev/hocket/agent/secret"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -67,12 +68,9 @@ func (p *Project) checkInputs(inputs map[string]any) error {
 
 // CheckExposed returns an error if a secret would be exposed: because it is too short to
 // be masked, or because a file of the workflow contains its value. It does not read secrets
-// in files outside of the project, which may not be trusted yet.
+// in files outside of a project that is not trusted.
 func (w *Workflow) CheckExposed() error {
-	return w.checkExposed(w.p.now().secrets.Only(w.p.now().files.Holds))
-}
-
-func (w *Workflow) checkExposed(secrets *secret.Store) error {
+	secrets := w.p.now().secrets
 	var short *secret.Error
 	if err := secrets.TooShort(); errors.As(err, &short) {
 		return &SecretError{Short: short}
@@ -99,4 +97,31 @@ func secretLine(m *secret.Masker, text []byte) int {
 		}
 	}
 	return 1 // it has several
+}
+
+// mayRead reports whether a file of a secret may be opened: it is in the project, or the user has
+// approved where the project's secrets are.
+func (p *Project) mayRead(s *snapshot, file string) bool {
+	if s.files.Holds(file) {
+		return true
+	}
+	powers := s.secretPowers()
+	if agreed := p.secretsAgreed.Load(); agreed != nil && !powers.Exceeds(*agreed) {
+		return true
+	}
+	decision, err := p.Trusted(powers, p.o.TrustDigest)
+	return err == nil && (decision.Trusted || len(powers) == 0)
+}
+
+// agreeSecrets remembers that the user has approved powers for this process, perhaps without storing it.
+func (p *Project) agreeSecrets(powers trust.Powers) {
+	for {
+		before, all := p.secretsAgreed.Load(), powers
+		if before != nil {
+			all = before.Union(powers)
+		}
+		if p.secretsAgreed.CompareAndSwap(before, &all) {
+			return
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -193,6 +194,9 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
+	if err := cmp.Or(p.checkInputs(inputs), w.CheckExposed()); err != nil { // now that secrets may be read
+		return nil, err
+	}
 	trusted.Definition = definition
 	spec.Owner.Labels = definition.label(spec.Owner.Labels)
 	if spec.Pin.Trust, err = json.Marshal(trusted); err != nil {
@@ -248,7 +252,7 @@ func (p *Project) nest(ctx context.Context, limits *workflow.Limits, s *starting
 	return p.nested(ctx, limits, &s.labels, plan)
 }
 
-// checkStart checks everything that goes into a run, and returns its inputs.
+// checkStart checks everything that goes into a run except for secrets, and returns its inputs.
 func (p *Project) checkStart(w *Workflow, inputs map[string]any, replies *Replies) (map[string]any, error) {
 	found := w.Check(replies)
 	if w.Model() == nil || found.Errors() {
@@ -263,10 +267,7 @@ func (p *Project) checkStart(w *Workflow, inputs map[string]any, replies *Replie
 			return nil, &InvalidError{unfit}
 		}
 	}
-	if err := p.checkInputs(inputs); err != nil {
-		return nil, err
-	}
-	return inputs, w.checkExposed(p.now().secrets)
+	return inputs, nil
 }
 
 // spec collects everything that the run depends on.

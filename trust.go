@@ -263,6 +263,7 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 	again := before.Trusted && (moved || !revoked.IsZero() && !before.At.After(revoked))
 	now := p.pinnedPowers(*pin.Bundle, agents)
 	if before.Trusted && !again && !now.Exceeds(before.Powers) {
+		p.agreeSecrets(now)
 		return before, nil
 	}
 	settled, err := p.settle(ctx, now, pin.Bundle.Root.Pos.File, again)

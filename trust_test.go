@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -305,5 +306,42 @@ func TestDriverNeedsTrust(t *testing.T) {
 	writeFile(t, filepath.Join(dir, ".hocket/config.yml"), "driver: temporal\ntemporal: {address: \"evil.example.org:7233\", queue: shop}\n")
 	if _, err := with(hocket.Options{}).Runs(ctx, hocket.Filter{}); !errors.As(err, &untrusted) || opened != 4 {
 		t.Errorf("after a change of the address: %v, opened %d times", err, opened)
+	}
+}
+
+// A file that a project names as a secret is not opened before the user approves that.
+func TestSecretsOutsideNeedTrust(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	file := filepath.Join(t.TempDir(), "key.txt")
+	writeFile(t, file, "very-secret-value\n")
+	for place, config := range map[string]string{
+		"a secret": "secrets: {K: {file: " + strconv.Quote(file) + "}}\n",
+		"a key":    "providers: {work: {api: openai, base_url: \"https://models.example\", key: {file: " + strconv.Quote(file) + "}}}\n",
+	} {
+		p := open(t, map[string]string{".hocket/config.yml": config, "w.yml": "steps: [{id: a, agent: shell, config: {command: [echo, very-secret-value]}}]\n"}, hocket.Options{})
+		if got := p.Mask("very-secret-value"); got != "very-secret-value" {
+			t.Errorf("%s was read: %s", place, got)
+		}
+		powers, err := p.Powers()
+		if err == nil {
+			err = p.Trust(powers)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Mask("very-secret-value"); got != "***" {
+			t.Errorf("%s was not read after it was approved: %s", place, got)
+		}
+		w, err := p.Load("w.yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Start(t.Context(), w, nil); !errors.As(err, new(*hocket.SecretError)) {
+			t.Errorf("%s in a workflow: %v", place, err)
+		}
+		digest := open(t, map[string]string{".hocket/config.yml": config}, hocket.Options{TrustDigest: powers.Digest()})
+		if got := digest.Mask("very-secret-value"); got != "***" {
+			t.Errorf("%s was not read with the digest: %s", place, got)
+		}
 	}
 }

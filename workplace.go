@@ -21,7 +21,7 @@ import (
 
 // secretsOf returns the secrets of a project, including the keys of its providers: a
 // command may print its environment before any of them is used.
-func secretsOf(root string, c project.Config) *secret.Store {
+func secretsOf(root string, c project.Config, mayRead func(file string) bool) *secret.Store {
 	places := map[string]secret.Place{}
 	for name, place := range c.Secrets {
 		places[name] = secret.Place(place)
@@ -32,7 +32,7 @@ func secretsOf(root string, c project.Config) *secret.Store {
 			keys = append(keys, secret.Place(p.Key))
 		}
 	}
-	return secret.New(secret.Options{Places: places, Hidden: keys, Dir: root})
+	return secret.New(secret.Options{Places: places, Hidden: keys, Dir: root, May: mayRead})
 }
 
 // serversOf returns the MCP servers of a project, with their secrets filled in.

@@ -10,28 +10,6 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Resolver finds the executor of an agent. An [agent.Set] is one.
-type Resolver interface {
-	Resolve(name string) (*agent.Definition, agent.Executor, error)
-}
-
-// Executors is an Agents that finds an executor by the agent's name. dir is the project's
-// root.
-func Executors(r Resolver, dir string) Agents { return executors{r, dir} }
-
-type executors struct {
-	resolver Resolver
-	dir      string
-}
-
-func (x executors) Run(ctx context.Context, run string, task *engine.StartTask, at Attempt) Outcome {
-	def, exec, err := x.resolver.Resolve(task.Agent)
-	if err != nil {
-		return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
-	}
-	return Execute(ctx, exec, def, x.dir, run, task, at)
-}
-
 // agentTask converts a command of the engine to a task for executors.
 func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at Attempt) *agent.Task {
 	t := &agent.Task{

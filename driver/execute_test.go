@@ -16,13 +16,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-func TestExecutorsGetTheWholeTask(t *testing.T) {
+func TestExecutorGetsTheWholeTask(t *testing.T) {
 	var got *agent.Task
 	set := agent.NewSet(map[string]agent.Executor{"shell": agent.Func(func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
 		got = task
 		return agent.Result{Output: "out", Usage: agent.Usage{CostUSD: 0.5, CostUnknown: true, TokensIn: 1, TokensOut: 2}}, nil
 	})}, []*agent.Definition{{Name: "linter", Agent: "shell", Settings: map[string]any{"shell": "sh", "dir": "."}}}, "")
-	out := Executors(set, "/project").Run(context.Background(), "run-1", &engine.StartTask{
+	def, exec, err := set.Resolve("linter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := Execute(context.Background(), exec, def, "/project", "run-1", &engine.StartTask{
 		Place:   &engine.Place{Workflow: "demo", Node: "a", Agent: "linter", Decide: []string{"yes"}, Output: &workflow.Output{Mode: workflow.JSON}, Written: map[string]any{"dir": "${x}"}},
 		Address: "a#2", Attempt: 3, Prompt: "p", Feedback: "wrong",
 		Inputs: []engine.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"dir": "sub"},
@@ -82,10 +86,6 @@ func TestFaults(t *testing.T) {
 	cancel(errors.New("cancelled"))
 	if got := FaultOf(ctx, agent.Permanentf("killed")); got.Kind != engine.FaultCancelled || got.Permanent {
 		t.Errorf("after a cancel: %+v", got)
-	}
-	out := Executors(agent.NewSet(nil, nil, ""), "").Run(context.Background(), "r", &engine.StartTask{Place: &engine.Place{Agent: "ghost"}}, Attempt{})
-	if out.Fault == nil || !out.Fault.Permanent {
-		t.Errorf("an unknown agent gives %+v", out.Fault)
 	}
 }
 

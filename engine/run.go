@@ -71,8 +71,8 @@ type Result struct {
 	Warnings []string     `json:"warnings,omitempty"`
 	Usage    RunUsage     `json:"usage"`
 
-	Limits workflow.Limits `json:"-"` // of the run, including raises
-	Active time.Duration   `json:"-"` // how long attempts have run or were about to be retried, under a driver
+	Limits workflow.Limits `json:"limits,omitzero"` // of the run, including raises
+	Active time.Duration   `json:"active,omitzero"` // how long attempts have run or were about to be retried, under a driver
 }
 
 // RunUsage is what a run has used so far.

@@ -41,9 +41,9 @@ type StepResult struct {
 	Usage      Usage     `json:"usage,omitzero"`
 	Workspace  string    `json:"workspace,omitempty"` // that it made, if it has a workspace of its own
 
-	Prompt string `json:"-"` // that a person gave the task when the run was forked; "": that of the workflow
-	Unsent bool   `json:"-"` // its last attempt was decided while no process drove the run, and has not begun
-	Effect bool   `json:"-"` // it did not succeed, but its effect, which must happen once, has happened, or may have
+	Prompt string `json:"prompt,omitempty"` // that a person gave the task when the run was forked; "": that of the workflow
+	Unsent bool   `json:"unsent,omitempty"` // its last attempt was decided while no process drove the run, and has not begun
+	Effect bool   `json:"effect,omitempty"` // it did not succeed, but its effect, which must happen once, has happened, or may have
 }
 
 // Value returns the output of the step, and loads it if it is long.

@@ -59,6 +59,7 @@ type Options struct {
 	Hidden []Place                          // values that have no name here, but are secret
 	Getenv func(name string) (string, bool) // nil: the environment of this process
 	Dir    string                           // directory for relative paths of files
+	May    func(file string) bool           // whether a file may be opened now; nil: any
 }
 
 // Store provides secrets. It is safe for concurrent use.
@@ -67,9 +68,13 @@ type Store struct {
 	hidden []Place
 	getenv func(string) (string, bool)
 	dir    string
+	may    func(file string) bool
 	masker *Masker
-	load   func()   // loads all secrets, once
-	short  []string // names of secrets that exist and are too short to be masked; after load
+
+	loading  sync.Mutex
+	loaded   bool
+	withheld string   // a file that could not be opened yet; "": there is none
+	short    []string // names of secrets that exist and are too short to be masked
 
 	mu    sync.Mutex
 	files map[string]string // that were read, by path
@@ -79,34 +84,45 @@ type Store struct {
 // not be opened before it is needed. Existing secrets are masked in everything that the
 // [Masker] is given; a missing one is reported when it is requested.
 func New(o Options) *Store {
-	s := &Store{places: maps.Clone(o.Places), hidden: o.Hidden, getenv: o.Getenv, dir: o.Dir, masker: &Masker{}, files: map[string]string{}}
+	s := &Store{places: maps.Clone(o.Places), hidden: o.Hidden, getenv: o.Getenv, dir: o.Dir, may: o.May, masker: &Masker{}, files: map[string]string{}}
 	if s.getenv == nil {
 		s.getenv = os.LookupEnv
 	}
-	s.load = sync.OnceFunc(s.findAll)
+	if s.may == nil {
+		s.may = func(string) bool { return true }
+	}
 	s.masker.load = s.load
 	return s
 }
 
-// Only returns a store with the secrets that are in variables, or in files that keep
-// accepts.
-func (s *Store) Only(keep func(file string) bool) *Store {
-	out := func(p Place) bool { return p.Env == "" && !keep(p.File) }
-	places := maps.Clone(s.places)
-	maps.DeleteFunc(places, func(_ string, p Place) bool { return out(p) })
-	return New(Options{Places: places, Hidden: slices.DeleteFunc(slices.Clone(s.hidden), out), Getenv: s.getenv, Dir: s.dir})
+// load loads all secrets that exist: once, and again when files may be opened that could not be.
+func (s *Store) load() {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if s.loaded && (s.withheld == "" || !s.may(s.withheld)) {
+		return
+	}
+	s.loaded, s.withheld, s.short = true, "", nil
+	s.findAll()
 }
 
 // findAll loads all secrets that exist.
 func (s *Store) findAll() {
 	var values []string
+	read := func(place Place) (string, error) {
+		value, err := s.read(place)
+		if errors.Is(err, errWithheld) {
+			s.withheld = place.File
+		}
+		return value, err
+	}
 	for _, place := range s.hidden {
-		if value, err := s.read(place); err == nil {
+		if value, err := read(place); err == nil {
 			values = append(values, value)
 		}
 	}
 	for _, name := range s.Names() {
-		value, err := s.read(s.places[name])
+		value, err := read(s.places[name])
 		if err == nil && value != "" && len(value) < Shortest {
 			s.short = append(s.short, name)
 		}
@@ -126,6 +142,8 @@ func (s *Store) Names() []string { return slices.Sorted(maps.Keys(s.places)) }
 // TooShort reports a secret that exists but cannot be masked; nil if there is none.
 func (s *Store) TooShort() error {
 	s.load()
+	s.loading.Lock()
+	defer s.loading.Unlock()
 	if len(s.short) == 0 {
 		return nil
 	}
@@ -186,6 +204,9 @@ func (p Place) hint() string {
 	return "write it to the file " + p.File
 }
 
+// errWithheld reports that a file must not be opened yet.
+var errWithheld = errors.New("is in a file outside of the project, which is not trusted")
+
 func (s *Store) read(place Place) (string, error) {
 	if place.Env != "" {
 		value, ok := s.getenv(place.Env)
@@ -193,6 +214,9 @@ func (s *Store) read(place Place) (string, error) {
 			return "", errors.New("is not set")
 		}
 		return withoutLineEnd(value), nil
+	}
+	if !s.may(place.File) {
+		return "", errWithheld
 	}
 	path := place.File
 	if !filepath.IsAbs(path) {

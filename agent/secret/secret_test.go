@@ -437,21 +437,22 @@ func TestOnlyWhatIsTrusted(t *testing.T) {
 		}
 	}
 	t.Setenv("HOCKET_TEST_SECRET", "value-of-variable")
-	all := secret.New(secret.Options{Dir: dir, Hidden: []secret.Place{{File: "alsobad"}},
+	trusted := false
+	s := secret.New(secret.Options{Dir: dir, Hidden: []secret.Place{{File: "alsobad"}}, May: func(file string) bool { return trusted || file == "good" },
 		Places: map[string]secret.Place{"variable": {Env: "HOCKET_TEST_SECRET"}, "good": {File: "good"}, "bad": {File: "bad"}}})
 	const text = "value-of-variable value-of-good value-of-bad value-of-alsobad"
-	some := all.Only(func(file string) bool { return file == "good" })
-	if got := some.Masker().Mask(text); got != "*** *** value-of-bad value-of-alsobad" {
+	if got := s.Masker().Mask(text); got != "*** *** value-of-bad value-of-alsobad" {
 		t.Errorf("some are hidden: %s", got)
 	}
-	if got := all.Masker().Mask(text); got != "*** *** *** ***" {
-		t.Errorf("all are hidden: %s", got)
-	}
-	if _, err := some.Get("bad"); err == nil || !strings.Contains(err.Error(), "is not configured") {
+	if _, err := s.Get("bad"); err == nil || !strings.Contains(err.Error(), "is not trusted") {
 		t.Error(err)
 	}
-	if got, err := some.Get("good"); got != "value-of-good" || err != nil {
+	if got, err := s.Get("good"); got != "value-of-good" || err != nil {
 		t.Errorf("%q, %v", got, err)
+	}
+	trusted = true
+	if got := s.Masker().Mask(text); got != "*** *** *** ***" {
+		t.Errorf("all are hidden: %s", got)
 	}
 }
 
@@ -542,21 +543,6 @@ func TestFilesAreNotOpenedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.Masker().Mask("tok-123456"); got != "***" { // it did not exist when the store was created
-		t.Errorf("masked: %q", got)
-	}
-}
-
-func TestOnly(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"in", "out"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("from-"+name+"-side"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := secret.New(secret.Options{Getenv: environment("TOKEN", "from-the-variable"), Dir: dir, Hidden: []secret.Place{{File: "out"}},
-		Places: map[string]secret.Place{"a": {File: "in"}, "b": {File: "out"}, "c": {Env: "TOKEN"}}})
-	only := s.Only(func(file string) bool { return file == "in" })
-	if got := only.Masker().Mask("from-in-side from-out-side from-the-variable"); got != "*** from-out-side ***" {
 		t.Errorf("masked: %q", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -48,6 +49,7 @@ func TestHostileProjects(t *testing.T) {
 	if len(projects) < 25 {
 		t.Errorf("there are only %d projects", len(projects))
 	}
+	everyCommand(t, hocket)
 	for name, p := range projects {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,10 +58,40 @@ func TestHostileProjects(t *testing.T) {
 			for _, verb := range verbs {
 				g.look(t, verb)
 			}
+			g.askMCP(t)
+			g.askHTTP(t)
 			if n := g.reached.Load(); n > 0 {
 				t.Errorf("%d connections were made", n)
 			}
 		})
+	}
+}
+
+// everyCommand fails if a command is neither among the verbs nor known to do something.
+func everyCommand(t *testing.T, hocket string) {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command(hocket, "man", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "hocket-*.1"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%d commands: %v", len(pages), err)
+	}
+	known := map[string]bool{}
+	for _, verb := range verbs {
+		for i := range verb {
+			known[strings.Join(verb[:i+1], "-")] = true
+		}
+	}
+	for _, verb := range slices.Concat(acts, groups) {
+		known[strings.ReplaceAll(verb, " ", "-")] = true
+	}
+	for _, page := range pages {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(page), "hocket-"), ".1")
+		if !known[name] {
+			t.Errorf("hocket %s is neither in verbs nor in acts", strings.ReplaceAll(name, "-", " "))
+		}
 	}
 }
 
@@ -150,10 +182,23 @@ func (g *ground) look(t *testing.T, verb []string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
+	cmd := g.command(ctx, verb)
+	out, err := cmd.CombinedOutput()
+	name := strings.Join(verb, " ")
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	if bytes.Contains(out, []byte("panic:")) || bytes.Contains(out, []byte("\x1b[2J")) {
+		t.Errorf("%s printed\n%s", name, out)
+	}
+	g.unharmed(t, name)
+}
+
+// command returns a command of hocket in the project, which leaves a trace.
+func (g *ground) command(ctx context.Context, verb []string) *exec.Cmd {
 	argv := append([]string{g.hocket}, verb...)
-	trace := g.path("trace")
 	if g.strace != "" {
-		argv = append([]string{g.strace, "--seccomp-bpf", "-f", "-y", "-qq", "-s", "4096", "-e", "trace=execve,execveat,open,openat,openat2,connect", "-o", trace}, argv...)
+		argv = append([]string{g.strace, "--seccomp-bpf", "-f", "-y", "-qq", "-s", "4096", "-e", "trace=execve,execveat,open,openat,openat2,connect", "-o", g.path("trace")}, argv...)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = g.path("project")
@@ -165,17 +210,15 @@ func (g *ground) look(t *testing.T, verb []string) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the traced program ends with strace
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
-	name := strings.Join(verb, " ")
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
-		t.Fatalf("%s: %v\n%s", name, err, out)
-	}
-	if bytes.Contains(out, []byte("panic:")) || bytes.Contains(out, []byte("\x1b[2J")) {
-		t.Errorf("%s printed\n%s", name, out)
-	}
-	g.started(t, name)
+	return cmd
+}
+
+// unharmed checks what a verb did that has ended.
+func (g *ground) unharmed(t *testing.T, verb string) {
+	t.Helper()
+	g.started(t, verb)
 	if g.strace != "" {
-		g.traced(t, name, trace)
+		g.traced(t, verb, g.path("trace"))
 	}
 }
 

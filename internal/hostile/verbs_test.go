@@ -32,8 +32,49 @@ var verbs = [][]string{
 	{"approve", "w", "--show"},
 	{"approve", "g", "--diff"},
 	{"completion", "bash"},
+	{"agents", "import", "--from", "claude,opencode,gemini,codex,qwen,copilot,goose", "--dry-run"},
+	{"mcp"},
+	{"mcp", "check"},
+	{"mcp", "show", "m"},
+	{"notify"},
+	{"handoff", "check", "workflow.yml"},
+	{"handoff", "list"},
+	{"handoff", "stats"},
+	{"handoff", "status", "none-1"},
+	{"handoff", "result", "none-1"},
+	{"handoff", "get", "workflow.yml", "task"},
+	{"handoff", "schema"},
+	{"sessions"},
+	{"sessions", "show", "none"},
+	{"memory"},
+	{"memory", "list"},
+	{"memory", "search", "x"},
+	{"events", "none-1"},
+	{"logs", "none-1"},
+	{"trace", "none-1"},
+	{"diff", "none-1"},
+	{"workspace", "list"},
+	{"gc", "--dry-run"},
+	{"schema", "workflow"},
+	{"help", "run"},
+	{"version"},
 	{"__complete", "run", ""},
 	{"__complete", "check", ""},
 	{"__complete", "show", ""},
 	{"__complete", "agents", "show", ""},
 }
+
+// acts are the commands that do more than read: they start runs or programs, change what is stored, or
+// listen. They need trust where it matters, or do what the user has named.
+var acts = []string{
+	"run", "task", "resume", "retry", "fork", "test", "cassette", "generate", "tools run", "worker",
+	"answer", "cancel", "raise", "replan", "runs delete", "sessions delete", "memory add", "memory delete",
+	"init", "adopt", "migrate", "agents new", "tools new",
+	"workspace open", "workspace rm",
+	"handoff new", "handoff draft", "handoff create", "handoff send", "handoff wait", "handoff cancel", "handoff attach", "handoff archive",
+	"mcp install", "mcp login", "mcp logout", "notify test", "open", "serve token",
+}
+
+// groups are commands that have others below them and do nothing themselves, and those that
+// frontends_test.go talks to.
+var groups = []string{"handoff", "workspace", "serve", "mcp serve"}

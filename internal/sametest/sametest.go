@@ -260,6 +260,13 @@ func (s *scenario) sameAgain(ctx context.Context, run *hocket.Run, res engine.Re
 	if err != nil {
 		s.Fatal(err)
 	}
+	var received engine.Result
+	if err := json.Unmarshal(data, &received); err != nil {
+		s.Fatal(err)
+	}
+	if again, err := json.Marshal(received); err != nil || string(again) != string(data) {
+		s.Errorf("through JSON, the result is\n%s\nnot\n%s (%v)", again, data, err)
+	}
 	state, err := run.State(ctx)
 	if err != nil {
 		s.Fatal(err)
