@@ -300,7 +300,8 @@ func (r *Run) Replies(ctx context.Context) (*Replies, error) {
 // Wait waits until the run ends, or waits for something and no process drives it, and
 // returns its result. It waits regardless of which process drives the run. For a run that
 // was only recorded, it waits until a process starts driving it, unless the process that
-// reserved it has ended. The error is that of the drive, if this handle started one.
+// reserved it has ended. A run on workers is always driven: there, Wait returns when it waits for
+// people. The error is that of the drive, if this handle started one.
 // [engine.StepResult.Value] returns the outputs of steps, even long ones, as long as the
 // project is open.
 func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
@@ -317,7 +318,7 @@ func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 		result, err := r.result, r.err
 		r.mu.Unlock()
 		var held *HeldError
-		if result.Status.Done() || err != nil && !errors.As(err, &held) {
+		if result.Status.Done() || err == nil && r.OnWorkers() || err != nil && !errors.As(err, &held) {
 			return result, err
 		}
 	}
@@ -325,7 +326,7 @@ func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 		if err != nil {
 			return engine.Result{Run: r.id}, err
 		}
-		if change.Run == r.id && !change.Info.Driven && !change.Info.Pending {
+		if i := change.Info; change.Run == r.id && (!i.Driven && !i.Pending || i.Workers && i.Status == engine.Waiting && i.Open > 0) {
 			break
 		}
 	}

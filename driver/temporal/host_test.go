@@ -222,6 +222,42 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestWaitForPeople: a run on workers is always driven, but who waits for one is told when it waits for people.
+func TestWaitForPeople(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/gate.yml": "name: gate\nsteps: [{id: ok, human: \"Fine?\"}]\n"})
+	m := c.machine(nil)
+	m.work(t, hocket.Worker{})
+	w, err := m.Load("gate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := m.Start(ctx, w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := m.Run(ctx, r.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for who, r := range map[string]*hocket.Run{"who started it": r, "another handle": other} {
+		if res, err := r.Wait(ctx); err != nil || res.Status != engine.Waiting {
+			t.Fatalf("%s: %+v %v", who, res, err)
+		}
+	}
+	if _, err := other.Answer(ctx, "ok", hocket.Answer{Value: "approve"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Resume(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := r.Wait(ctx); err != nil || res.Status != engine.Success {
+		t.Fatalf("after the answer: %+v %v", res, err)
+	}
+}
+
 func real(t *testing.T, dir string) string {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
