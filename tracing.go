@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -56,7 +57,7 @@ func step(b *trace.Builder, run *engine.Run, id string, e engine.Envelope) ([]Sp
 
 // inTree sorts spans by their start, each after that in which it is.
 func inTree(spans []Span) []Span {
-	slices.SortStableFunc(spans, func(a, b Span) int { return a.Start.Compare(b.Start) })
+	sort.SliceStable(spans, func(i, j int) bool { return spans[i].Start.Before(spans[j].Start) })
 	below, known := map[trace.SpanID][]Span{}, map[trace.SpanID]bool{}
 	for _, s := range spans {
 		known[s.ID] = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -92,7 +93,7 @@ func (s *Schema) check(settings map[string]any) []Problem {
 	var found []Problem
 	s.collect(failed, settings, &found)
 	found = withoutMisspelt(found)
-	slices.SortStableFunc(found, func(a, b Problem) int { return strings.Compare(a.Summary, b.Summary) })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Summary < found[j].Summary })
 	return found
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -158,7 +159,7 @@ func (p *pass) expressions() texts {
 		case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Loop:
 		}
 	}
-	slices.SortFunc(list, func(a, b textPlace) int { return compareStart(a.Pos, b.Pos) })
+	sort.Slice(list, func(i, j int) bool { return compareStart(list[i].Pos, list[j].Pos) < 0 })
 	return list
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/workflow"
@@ -33,8 +34,8 @@ func foremost(found workflow.Diagnostics) workflow.Diagnostics {
 	}
 	shown := slices.Clone(found)
 	rank := []workflow.Severity{workflow.Error, workflow.Warning, workflow.Note}
-	slices.SortStableFunc(shown, func(a, b workflow.Diagnostic) int {
-		return slices.Index(rank, a.Severity) - slices.Index(rank, b.Severity)
+	sort.SliceStable(shown, func(i, j int) bool {
+		return slices.Index(rank, shown[i].Severity) < slices.Index(rank, shown[j].Severity)
 	})
 	shown = shown[:maxDiagnostics].Sort()
 	return append(shown, workflow.Notef(workflow.Pos{}, "more", "fix these first, then check again", "%d more diagnostics are not shown", len(found)-maxDiagnostics))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -117,7 +118,7 @@ func statsPicture(stats *handoff.Stats) string {
 		statuses.Bars = append(statuses.Bars, draw.Bar{Label: string(status), Value: float64(n), Text: strconv.Itoa(n)})
 	}
 	agents := slices.Clone(stats.Agents)
-	slices.SortStableFunc(agents, func(a, b handoff.AgentStats) int { return b.Sessions - a.Sessions })
+	sort.SliceStable(agents, func(i, j int) bool { return agents[i].Sessions > agents[j].Sessions })
 	durations := draw.Bars{Title: "Median and 95th percentile of how long sessions took"}
 	for _, one := range agents[:min(len(agents), maxBars)] {
 		durations.Bars = append(durations.Bars, draw.Bar{

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -9,7 +10,7 @@ import (
 // the size of a run.
 func Surplus(runs []Info, r Retention, keep []string, now time.Time, size func(run string) (int64, error)) ([]Collected, error) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(i Info) bool { return i.Status == Damaged }) // its age is unknown
-	slices.SortStableFunc(runs, func(a, b Info) int { return b.Changed.Compare(a.Changed) })
+	sort.SliceStable(runs, func(i, j int) bool { return runs[i].Changed.After(runs[j].Changed) })
 	last := slices.IndexFunc(runs, func(i Info) bool { return i.Status.Done() })
 	sizes, total := make([]int64, len(runs)), int64(0)
 	var err error

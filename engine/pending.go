@@ -1,6 +1,6 @@
 package engine
 
-import "slices"
+import "sort"
 
 // Pending returns the commands that were issued and not answered, in the order in which they were
 // issued. A new process executes them after Recovered. After the end of the run, it returns only
@@ -27,7 +27,7 @@ func (r *Run) Pending() []Command {
 	for _, id := range sortedKeys(r.timers) {
 		all = append(all, entry{r.timers[id].issued, &r.timers[id].SetTimer})
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return int(a.issued - b.issued) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].issued < all[j].issued })
 	out := make([]Command, len(all))
 	for i, e := range all {
 		out[i] = e.c

@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"github.com/hocket-dev/hocket/handoff/attempt"
@@ -61,7 +61,7 @@ func (s *Sessions) Archive(ctx context.Context, before time.Time, file string) (
 			found = append(found, d)
 		}
 	}
-	slices.SortFunc(found, func(a, b directory) int { return strings.Compare(a.id, b.id) })
+	sort.Slice(found, func(i, j int) bool { return found[i].id < found[j].id })
 	if len(found) == 0 {
 		return done, nil
 	}

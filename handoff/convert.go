@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -215,7 +216,7 @@ func (c *conversion) connect() {
 			}
 			return cmp.Or(slices.Index(from.next, number)+1, len(from.next)+1)
 		}
-		slices.SortStableFunc(edges, func(a, b workflow.Edge) int { return place(a) - place(b) })
+		sort.SliceStable(edges, func(a, b int) bool { return place(edges[a]) < place(edges[b]) })
 		c.w.Body.Edges = append(c.w.Body.Edges, edges...)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -292,8 +293,9 @@ func (b *board) next(ctx context.Context) []string {
 	if len(b.open) < before { // a session was skipped, and so are those that depend on it
 		return b.next(ctx)
 	}
-	slices.SortFunc(next, func(a, b State) int {
-		return cmp.Or(cmp.Compare(rank(a.Priority), rank(b.Priority)), cmp.Compare(a.order, b.order))
+	sort.Slice(next, func(i, j int) bool {
+		a, b := &next[i], &next[j]
+		return cmp.Or(cmp.Compare(rank(a.Priority), rank(b.Priority)), cmp.Compare(a.order, b.order)) < 0
 	})
 	ids := make([]string, len(next))
 	for i, state := range next {

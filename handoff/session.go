@@ -8,7 +8,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -501,7 +501,7 @@ func (one *Session) timing(now time.Time) {
 	if estimate := one.Handoff.Request.Estimate; estimate > 0 && took > estimate {
 		one.Overdue = true
 		one.log(one.Started.Add(estimate), "The session has exceeded its estimated duration of "+one.Estimate)
-		slices.SortStableFunc(one.Log, func(a, b LogLine) int { return a.Time.Compare(b.Time) })
+		sort.SliceStable(one.Log, func(i, j int) bool { return one.Log[i].Time.Before(one.Log[j].Time) })
 	}
 }
 

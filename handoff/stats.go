@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sort"
 )
 
 // Stats says how a project uses handoffs.
@@ -100,7 +101,10 @@ func (stats *Stats) addChecks(notes []CheckNote) {
 	for _, k := range kinds {
 		stats.Errors = append(stats.Errors, *k)
 	}
-	slices.SortFunc(stats.Errors, func(a, b ErrorCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
+	sort.Slice(stats.Errors, func(i, j int) bool {
+		a, b := stats.Errors[i], stats.Errors[j]
+		return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) < 0
+	})
 }
 
 // percentile returns the smallest value that is greater than or equal to the given share of the

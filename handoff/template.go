@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket"
@@ -69,7 +70,7 @@ func Templates(p *hocket.Project) ([]Template, error) {
 			all = append(all, t)
 		}
 	}
-	slices.SortFunc(all, func(a, b Template) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, nil
 }
 

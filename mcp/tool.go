@@ -48,16 +48,20 @@ func (s *server) addTools() {
 
 // add adds a tool whose arguments are the fields of a struct, also under its old name.
 func add[In any](s *server, name string, hints *sdk.ToolAnnotations, about string, do func(*call, context.Context, *In) (*sdk.CallToolResult, error)) {
-	params := paramsOf(reflect.TypeFor[In]())
+	s.add(name, hints, about, reflect.TypeFor[In](), func(c *call, ctx context.Context, in any) (*sdk.CallToolResult, error) { return do(c, ctx, in.(*In)) })
+}
+
+func (s *server) add(name string, hints *sdk.ToolAnnotations, about string, args reflect.Type, do func(*call, context.Context, any) (*sdk.CallToolResult, error)) {
+	params := paramsOf(args)
 	offer := func(name string, named []workflow.Param, old []rename) {
 		s.sdk.AddTool(&sdk.Tool{Name: name, Description: about, Annotations: hints, InputSchema: schema(named, map[string]any{"type": "string"})}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			c := s.call(ctx, req)
 			return s.answered(ctx, c, func() (*sdk.CallToolResult, error) {
-				var in In
-				if err := decode(req.Params.Arguments, params, old, &in); err != nil {
+				in := reflect.New(args).Interface()
+				if err := decode(req.Params.Arguments, params, old, in); err != nil {
 					return nil, err
 				}
-				return do(c, ctx, &in)
+				return do(c, ctx, in)
 			}), nil
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -59,8 +60,9 @@ func (s *Store) Search(ctx context.Context, query string, limit int, tags []stri
 	for i, m := range best {
 		found[i] = Found{m, r.score(m.words())}
 	}
-	slices.SortFunc(found, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.ID, a.ID))
+	sort.Slice(found, func(i, j int) bool {
+		a, b := &found[i], &found[j]
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.ID, a.ID)) < 0
 	})
 	return found[:min(limit, len(found))], nil
 }
@@ -92,7 +94,7 @@ func (s *Store) terms(ctx context.Context, query string) ([]term, error) {
 			all = append(all, t)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b term) int { return cmp.Compare(a.memories, b.memories) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].memories < all[j].memories })
 	return all[:min(maxTerms, len(all))], nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket"
@@ -146,7 +147,7 @@ func (p *Planner) progress(s *hocket.State) []workflow.Binding {
 	}
 	steps := slices.Clone(s.Result.Steps)
 	if len(steps) > maxSteps { // what has not succeeded matters most
-		slices.SortStableFunc(steps, func(a, b engine.StepResult) int { return rank(a) - rank(b) })
+		sort.SliceStable(steps, func(i, j int) bool { return rank(steps[i]) < rank(steps[j]) })
 		steps = steps[:maxSteps]
 	}
 	var outputs []workflow.Binding

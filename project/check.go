@@ -2,6 +2,7 @@ package project
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/workflow"
@@ -72,7 +73,7 @@ func (l *Loaded) unread() func(workflow.Pos) bool {
 		})
 	}
 	for _, list := range starts {
-		slices.SortFunc(list, comparePlaces)
+		sort.Slice(list, func(i, j int) bool { return comparePlaces(list[i], list[j]) < 0 })
 	}
 	type step struct {
 		file   string

@@ -1,12 +1,12 @@
 package project
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -50,7 +50,7 @@ func (p *Project) Prompts() []Prompt {
 			return nil
 		})
 	}
-	slices.SortFunc(all, func(a, b Prompt) int { return cmp.Compare(a.Name, b.Name) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -70,8 +71,9 @@ func (a *api) groups() []browseGroup {
 	}
 	var groups []browseGroup
 	for _, tag := range order {
-		slices.SortFunc(byTag[tag], func(x, y browseOperation) int { return strings.Compare(x.Path+x.Method, y.Path+y.Method) })
-		groups = append(groups, browseGroup{tag, byTag[tag]})
+		all := byTag[tag]
+		sort.Slice(all, func(i, j int) bool { return all[i].Path+all[i].Method < all[j].Path+all[j].Method })
+		groups = append(groups, browseGroup{tag, all})
 	}
 	return groups
 }

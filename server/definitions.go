@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -157,7 +158,7 @@ func (a *api) addAgents() {
 			if err != nil {
 				return nil, err
 			}
-			slices.SortFunc(all, func(x, y Conversation) int { return strings.Compare(x.ID, y.ID) }) // the others move while they are paged through
+			sort.Slice(all, func(i, j int) bool { return all[i].ID < all[j].ID }) // the others move while they are paged through
 			out, err := part(&in.Paged, all, func(c Conversation) []string { return []string{c.ID} })
 			return say(out), err
 		})

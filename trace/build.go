@@ -1,7 +1,7 @@
 package trace
 
 import (
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -130,7 +130,7 @@ func (b *Builder) Open() []Span {
 			all = append(all, a.span)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y Span) int { return x.Start.Compare(y.Start) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Start.Before(all[j].Start) })
 	return all
 }
 
@@ -470,11 +470,12 @@ func sortedKeys(m map[attemptKey]*attempt) []attemptKey {
 	for key := range m {
 		keys = append(keys, key)
 	}
-	slices.SortFunc(keys, func(a, b attemptKey) int {
+	sort.Slice(keys, func(i, j int) bool {
+		a, b := keys[i], keys[j]
 		if a.address != b.address {
-			return strings.Compare(a.address, b.address)
+			return a.address < b.address
 		}
-		return a.number - b.number
+		return a.number < b.number
 	})
 	return keys
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -97,10 +98,12 @@ func (f *figures) export(c *Config, now time.Time) (request message, undo func()
 	if c.Delta {
 		temporality = isDelta
 	}
+	keys := slices.Collect(maps.Keys(f.sums))
+	sort.Slice(keys, func(i, j int) bool { return keys[i].labels < keys[j].labels })
 	var list []message
 	for _, m := range metrics {
 		var points []message
-		for _, key := range slices.SortedFunc(maps.Keys(f.sums), func(a, b sumKey) int { return strings.Compare(a.labels, b.labels) }) {
+		for _, key := range keys {
 			if key.metric != m.name {
 				continue
 			}

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent/scripted"
@@ -264,8 +264,9 @@ func readExpect(n strictyaml.Node) Expect {
 			x.Taken = append(x.Taken, Named[bool]{one.Name(), want, one.Pos()})
 		}
 	}
-	slices.SortStableFunc(x.Taken, func(a, b Named[bool]) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+	sort.SliceStable(x.Taken, func(i, j int) bool {
+		a, b := x.Taken[i].Pos, x.Taken[j].Pos
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) < 0
 	})
 	for _, e := range m.Map("attempts").Entries() {
 		x.Attempts = append(x.Attempts, Named[int]{e.Name, int(e.Value.Int(0)), e.Key.Pos()})

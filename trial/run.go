@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -187,7 +187,7 @@ func (r *running) lay() error {
 		}
 		changes = append(changes, cassette.Change{Path: name, Content: content, Executable: strings.HasPrefix(string(content), "#!")})
 	}
-	slices.SortFunc(changes, func(a, b cassette.Change) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(changes, func(i, j int) bool { return changes[i].Path < changes[j].Path })
 	return cassette.Apply(r.dir, changes, &cassette.Places{})
 }
 

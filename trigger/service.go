@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -512,6 +513,6 @@ func (s *Service) List() ([]Status, error) {
 		slices.Reverse(one.Fired)
 		all = append(all, one)
 	}
-	slices.SortStableFunc(all, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, nil
 }

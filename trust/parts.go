@@ -1,11 +1,11 @@
 package trust
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -55,9 +55,12 @@ func digest(texts []string) string {
 func isOld(digest string) bool { return len(digest) == len("sha256:")+sha256.Size }
 
 func (ps Parts) sorted() Parts {
-	return slices.SortedFunc(slices.Values(ps), func(a, b Part) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.sum(), b.sum()))
+	all := slices.Clone(ps)
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return a.Name < b.Name || a.Name == b.Name && a.sum() < b.sum()
 	})
+	return all
 }
 
 // stored returns the parts with texts that are longer than some number of bytes replaced by their

@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -65,8 +66,9 @@ type Powers []Power
 // Union returns the powers of both, without duplicates, in a fixed order.
 func (ps Powers) Union(other Powers) Powers {
 	all := slices.Concat(ps, other)
-	slices.SortStableFunc(all, func(a, b Power) int {
-		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.What, b.What), strings.Compare(a.Material, b.Material))
+	sort.SliceStable(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.What, b.What), cmp.Compare(a.Material, b.Material)) < 0
 	})
 	return slices.CompactFunc(all, Power.same)
 }

@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -164,7 +164,7 @@ func (s *Store) all() ([]Approval, error) {
 		}
 		all = append(all, a)
 	}
-	slices.SortFunc(all, func(a, b Approval) int { return cmp.Compare(a.Root, b.Root) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Root < all[j].Root })
 	return all, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/hocket-dev/hocket/server"
@@ -93,7 +94,10 @@ func (s *site) latest(ctx context.Context, most int, states ...string) ([]server
 			all = append(all, runs.Items...)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b server.RunLine) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.ID, b.ID)) })
+	sort.SliceStable(all, func(i, j int) bool {
+		a, b := &all[i], &all[j]
+		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.ID, b.ID)) < 0
+	})
 	return all[:min(most, len(all))], nil
 }
 

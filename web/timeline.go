@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/hocket-dev/hocket"
@@ -147,7 +148,7 @@ func newTimeline(s *hocket.State, driven bool, now time.Time) *timeline {
 // union joins spans that touch.
 func union(spans []span) []span {
 	sorted := slices.Clone(spans)
-	slices.SortFunc(sorted, func(a, b span) int { return a.from.Compare(b.from) })
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i].from.Before(sorted[j].from) })
 	var all []span
 	for _, s := range sorted {
 		if n := len(all); n > 0 && !s.from.After(all[n-1].to) {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"net/http"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -179,8 +179,9 @@ func tables(rows []server.Usage, known map[[2]string]bool, several bool) []parts
 			one.used = *sum
 			table.Rows = append(table.Rows, one)
 		}
-		slices.SortFunc(table.Rows, func(a, b part) int {
-			return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Project, b.Project))
+		sort.Slice(table.Rows, func(i, j int) bool {
+			a, b := table.Rows[i], table.Rows[j]
+			return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Project, b.Project)) < 0
 		})
 		table.More = max(0, len(table.Rows)-mostParts)
 		table.Rows = table.Rows[:len(table.Rows)-table.More]

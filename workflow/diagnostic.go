@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -122,17 +123,18 @@ func (ds Diagnostics) Mistakes() Diagnostics {
 
 // Sort orders the diagnostics by position, and removes duplicates.
 func (ds Diagnostics) Sort() Diagnostics {
-	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
-		if c := strings.Compare(a.File, b.File); c != 0 {
-			return c
+	sort.SliceStable(ds, func(i, j int) bool {
+		a, b := &ds[i], &ds[j]
+		if a.File != b.File {
+			return a.File < b.File
 		}
 		if a.Line != b.Line {
-			return a.Line - b.Line
+			return a.Line < b.Line
 		}
 		if a.Column != b.Column {
-			return a.Column - b.Column
+			return a.Column < b.Column
 		}
-		return strings.Compare(a.Code+a.Summary, b.Code+b.Summary)
+		return a.Code+a.Summary < b.Code+b.Summary
 	})
 	return slices.Compact(ds)
 }

@@ -3,6 +3,7 @@ package workflow
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // Fix is a set of edits to a file that fixes a diagnostic. The edits belong together.
@@ -22,7 +23,7 @@ type Edit struct {
 // are all kept.
 func Apply(text []byte, edits []Edit) []byte {
 	sorted := slices.Clone(edits)
-	slices.SortStableFunc(sorted, compareEdits)
+	sort.SliceStable(sorted, func(i, j int) bool { return compareEdits(sorted[i], sorted[j]) < 0 })
 	out := make([]byte, 0, len(text))
 	at := 0
 	for _, e := range sorted {

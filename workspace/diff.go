@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -154,6 +155,6 @@ func parseDiff(text string) (Diff, error) {
 	slices.Sort(changes)
 	sum := sha256.Sum256([]byte(strings.Join(changes, "\x00\x00")))
 	d.Digest = hex.EncodeToString(sum[:])
-	slices.SortFunc(d.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(d.Files, func(i, j int) bool { return d.Files[i].Path < d.Files[j].Path })
 	return d, nil
 }

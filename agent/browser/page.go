@@ -36,50 +36,54 @@ type state struct {
 }
 
 // call evaluates a function in the page.
-func call[T any](ctx context.Context, s *session, name string, args ...any) (T, error) {
-	return again(ctx, s, func() (T, error) { return callOnce[T](ctx, s, name, args...) })
+func call[T any](ctx context.Context, s *session, name string, args ...any) (v T, err error) {
+	data, err := s.again(ctx, func() ([]byte, error) { return s.callOnce(ctx, name, args...) })
+	if err == nil {
+		err = json.Unmarshal(data, &v)
+	}
+	return v, err
 }
 
 // again retries until there is a response: if a document is replaced meanwhile, its
 // successor is queried.
-func again[T any](ctx context.Context, s *session, ask func() (T, error)) (T, error) {
+func (s *session) again(ctx context.Context, ask func() ([]byte, error)) ([]byte, error) {
 	for {
-		v, err := ask()
+		data, err := ask()
 		var protocol *cdproto.Error
 		if !errors.As(err, &protocol) {
-			return v, err
+			return data, err
 		}
 		if err := s.pause(ctx); err != nil {
-			return v, err
+			return nil, err
 		}
 	}
 }
 
-func callOnce[T any](ctx context.Context, s *session, name string, args ...any) (v T, err error) {
+func (s *session) callOnce(ctx context.Context, name string, args ...any) ([]byte, error) {
 	world, err := cdp.Call(ctx, s.target, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: s.frame, WorldName: "hocket"})
 	if err != nil {
-		return v, err
+		return nil, err
 	}
 	yes := true
 	params := runtime.CallFunctionOnParams{FunctionDeclaration: pageJS, ExecutionContextID: world.ExecutionContextID, ReturnByValue: &yes}
 	for _, arg := range append([]any{name}, args...) {
 		data, err := json.Marshal(arg)
 		if err != nil {
-			return v, err
+			return nil, err
 		}
 		params.Arguments = append(params.Arguments, &runtime.CallArgument{Value: data})
 	}
 	result, err := cdp.Call(ctx, s.target, runtime.CallFunctionOn, params)
 	if err != nil {
-		return v, err
+		return nil, err
 	}
 	if result.ExceptionDetails != nil {
-		return v, exception(result.ExceptionDetails)
+		return nil, exception(result.ExceptionDetails)
 	}
 	if result.Result == nil || len(result.Result.Value) == 0 {
-		return v, agent.Errorf("the page did not respond")
+		return nil, agent.Errorf("the page did not respond")
 	}
-	return v, json.Unmarshal(result.Result.Value, &v)
+	return result.Result.Value, nil
 }
 
 // exception converts an exception of the page's functions, which is about a selector.

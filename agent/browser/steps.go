@@ -311,7 +311,7 @@ func (s *session) screenshot(ctx context.Context, task *agent.Task, name string,
 	if !strings.HasSuffix(name, ".png") {
 		name += ".png"
 	}
-	picture, err := again(ctx, s, func() ([]byte, error) { return s.capture(ctx, full) })
+	picture, err := s.again(ctx, func() ([]byte, error) { return s.capture(ctx, full) })
 	if err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -337,7 +338,7 @@ func ranked(members map[string]any, denial string) pairs {
 			list[i].value = ranked(parts, denial)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b pair) int { return rank(a) - rank(b) })
+	sort.SliceStable(list, func(i, j int) bool { return rank(list[i]) < rank(list[j]) })
 	return list
 }
 

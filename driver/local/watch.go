@@ -1,11 +1,10 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
-	"slices"
+	"sort"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/journal"
@@ -123,7 +122,7 @@ func (w *watch) news(ctx context.Context, s *journal.Store, all bool) (changes [
 			changes = append(changes, driver.Change{Run: gone.ID, Kind: driver.Deleted, Info: driver.Info{ID: gone.ID}, Version: gone.Version})
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b driver.Change) int { return cmp.Compare(a.Version, b.Version) })
+	sort.SliceStable(changes, func(i, j int) bool { return changes[i].Version < changes[j].Version })
 	return changes, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
@@ -300,7 +301,7 @@ func (c *completer) references() []Suggestion {
 			all = append(all, Suggestion{n.Output.Var, "variable", "the output of " + n.ID})
 		}
 	})
-	slices.SortStableFunc(all, func(a, b Suggestion) int { return strings.Compare(a.Kind, b.Kind) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Kind < all[j].Kind })
 	return slices.Compact(all)
 }
 

@@ -3,6 +3,7 @@ package complete
 import (
 	"encoding/json"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -90,7 +91,7 @@ func (n *node) keys() []Suggestion {
 			all = append(all, s)
 		}
 	})
-	slices.SortFunc(all, func(a, b Suggestion) int { return strings.Compare(a.Text, b.Text) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Text < all[j].Text })
 	return slices.CompactFunc(all, func(a, b Suggestion) bool { return a.Text == b.Text })
 }
 

@@ -2,7 +2,7 @@ package plantuml
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -12,11 +12,12 @@ import (
 // the way out of a loop is tied after the way back.
 func sortEdges(edges []arrow) {
 	if len(edges) > 1 {
-		slices.SortStableFunc(edges, func(a, b arrow) int {
+		sort.SliceStable(edges, func(i, j int) bool {
+			a, b := edges[i], edges[j]
 			if a.on == workflow.OnLabel && b.on == workflow.OnLabel {
-				return cmp.Or(a.pos.Line-b.pos.Line, a.pos.Column-b.pos.Column)
+				return cmp.Or(a.pos.Line-b.pos.Line, a.pos.Column-b.pos.Column) < 0
 			}
-			return yaml.Rank(a.on) - yaml.Rank(b.on)
+			return yaml.Rank(a.on) < yaml.Rank(b.on)
 		})
 	}
 }

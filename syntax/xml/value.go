@@ -3,6 +3,7 @@ package xml
 import (
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -138,7 +139,7 @@ func (r *reader) composed(e xmltext.Element) strictyaml.Node {
 		at := places[name]
 		pairs = append(pairs, strictyaml.Pair{Key: name, Pos: at.Pos(), Value: r.words().Of(values[name], sourceOf(at, values[name]))})
 	}
-	slices.SortFunc(pairs, func(a, b strictyaml.Pair) int { return strings.Compare(a.Key, b.Key) })
+	sort.Slice(pairs, func(i, j int) bool { return pairs[i].Key < pairs[j].Key })
 	return r.words().Map(pairs, e.Pos())
 }
 

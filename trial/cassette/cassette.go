@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -251,11 +252,12 @@ func (r Reply) Result(now time.Time, p *Places) (agent.Result, error) {
 // Sort orders the interactions by address and attempt. Those of the same attempt stay in their order: after a quota an
 // attempt begins again.
 func (c *Cassette) Sort() {
-	slices.SortStableFunc(c.Interactions, func(a, b Interaction) int {
-		if by := strings.Compare(a.Address, b.Address); by != 0 {
-			return by
+	sort.SliceStable(c.Interactions, func(i, j int) bool {
+		a, b := &c.Interactions[i], &c.Interactions[j]
+		if a.Address != b.Address {
+			return a.Address < b.Address
 		}
-		return a.Attempt - b.Attempt
+		return a.Attempt < b.Attempt
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
+	"sort"
 
 	"github.com/hocket-dev/hocket/internal/projectfile"
 )
@@ -124,7 +124,7 @@ func (f Files) Changes(now Files) []Change {
 		}
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Path < all[j].Path })
 	return all
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,8 +73,9 @@ func (p *Places) texts() [][2]string {
 	for text, name := range p.Other {
 		add(name, text)
 	}
-	slices.SortFunc(all, func(a, b [2]string) int {
-		return cmp.Or(len(b[0])-len(a[0]), strings.Compare(a[0], b[0]))
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i][0], all[j][0]
+		return len(a) > len(b) || len(a) == len(b) && a < b
 	})
 	return all
 }
@@ -241,8 +243,9 @@ func (c *Cassette) Check(p Private) error {
 	if e.Leaks == nil {
 		return nil
 	}
-	slices.SortFunc(e.Leaks, func(a, b Leak) int {
-		return cmp.Or(strings.Compare(a.Where, b.Where), strings.Compare(a.What, b.What))
+	sort.Slice(e.Leaks, func(i, j int) bool {
+		a, b := e.Leaks[i], e.Leaks[j]
+		return cmp.Or(strings.Compare(a.Where, b.Where), strings.Compare(a.What, b.What)) < 0
 	})
 	return e
 }

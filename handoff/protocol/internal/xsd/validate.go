@@ -2,6 +2,7 @@ package xsd
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/xmltext"
@@ -249,7 +250,7 @@ func (v *validator) children(in *Scope, e xmltext.Element, m *model) []xmltext.E
 			highest = rank
 		}
 	}
-	slices.SortStableFunc(children, func(a, b xmltext.Element) int { return ranks[a] - ranks[b] })
+	sort.SliceStable(children, func(i, j int) bool { return ranks[children[i]] < ranks[children[j]] })
 	return children
 }
 

@@ -1,7 +1,6 @@
 package mermaid
 
 import (
-	"slices"
 	"sort"
 	"strings"
 
@@ -156,6 +155,6 @@ func (v *view) line(at int) (from, to int) {
 
 // inOrder sorts edits by place.
 func inOrder(edits []edit) []edit {
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
+	sort.SliceStable(edits, func(i, j int) bool { return edits[i].from < edits[j].from })
 	return edits
 }
