@@ -61,7 +61,7 @@ const merged = "merged"
 
 func (c *attemptAt) branches() []workspace.Branch {
 	var list []workspace.Branch
-	for _, t := range c.task.Branches {
+	for _, t := range c.task.Trees {
 		list = append(list, workspace.Branch{Name: t.Step, Commit: t.Workspace})
 	}
 	return list
@@ -70,7 +70,7 @@ func (c *attemptAt) branches() []workspace.Branch {
 // summary says what a merge brings, for the steps after it.
 func (c *attemptAt) summary(ctx context.Context, commit string) string {
 	var names []string
-	for _, t := range c.task.Branches {
+	for _, t := range c.task.Trees {
 		names = append(names, t.Step)
 	}
 	d, err := c.store.Diff(ctx, c.task.Workspace, commit, 0)
@@ -221,7 +221,7 @@ const maxPickDiff = 64 << 10
 func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	var names []string
 	var diffs strings.Builder
-	for _, t := range c.task.Branches {
+	for _, t := range c.task.Trees {
 		names = append(names, t.Step)
 		d, err := c.store.Diff(ctx, c.task.Workspace, t.Workspace, maxPickDiff)
 		if err != nil {
@@ -265,7 +265,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 		out.Workspace, out.Fault = "", &engine.Fault{Kind: engine.FaultNoRoute, Message: fmt.Sprintf("the output names none of the workspaces %s", strings.Join(names, ", "))}
 		return out
 	}
-	out.Workspace = c.task.Branches[i].Workspace
+	out.Workspace = c.task.Trees[i].Workspace
 	return out
 }
 

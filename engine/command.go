@@ -29,9 +29,9 @@ type StartTask struct {
 	Timeout  time.Duration  `json:",omitempty"` // the engine cancels the attempt after this time; zero means never
 	Again    bool           `json:",omitempty"` // the same attempt was started before and lost
 	// Workspace is the state of the files with which the attempt begins, in a folder of its own; "" means
-	// that it works in the project. Branches are what a merge brings together.
+	// that it works in the project. Trees are what a merge brings together.
 	Workspace string `json:",omitempty"`
-	Branches  []Tree `json:",omitempty"`
+	Trees     []Tree `json:",omitempty"`
 	// Answer is what a person answered to the question with which the attempt before it ended, or nil.
 	Answer *Answer `json:",omitempty"`
 	// Continues is the workspace with which that attempt ended, or "": what it had done before it asked.
@@ -50,7 +50,7 @@ type Place struct {
 	Agent    string
 	Decide   []string           `json:",omitempty"` // labels, one of which the output must name; empty if there are none
 	Written  map[string]any     `json:",omitempty"` // its settings, before references are replaced by values
-	Branches workflow.Branches  `json:",omitempty"` // what becomes of StartTask.Branches
+	Branches workflow.Branches  `json:",omitempty"` // what becomes of StartTask.Trees
 	Asks     bool               `json:",omitempty"` // the task is the question of a choice: the output is a decision with its reason, or the decision "else"
 	Output   *workflow.Output   `json:",omitempty"` // how the output will be read
 	Labels   map[string]string  `json:",omitempty"`

@@ -77,7 +77,7 @@ func (d *digester) digest(in *inst) {
 	}
 	if in.cmd.Workspace != "" { // with the values, because few steps have one
 		in.with = append(in.with[:len(in.with):len(in.with)], Received{Step: "workspace", Decision: in.cmd.Workspace})
-		for _, t := range in.cmd.Branches {
+		for _, t := range in.cmd.Trees {
 			in.with = append(in.with, Received{Step: "branch", Decision: t.Workspace})
 		}
 	}

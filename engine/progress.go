@@ -34,7 +34,7 @@ func (r *Run) goOn(in *inst) {
 	if o.cmd != nil {
 		cmd := *o.cmd
 		cmd.Place, cmd.Prompt, cmd.Inputs, cmd.Received, cmd.Settings = now.cmd.Place, now.cmd.Prompt, now.cmd.Inputs, now.cmd.Received, now.cmd.Settings
-		cmd.Workspace, cmd.Branches, cmd.Within = now.cmd.Workspace, now.cmd.Branches, now.cmd.Within
+		cmd.Workspace, cmd.Trees, cmd.Within = now.cmd.Workspace, now.cmd.Trees, now.cmd.Within
 		in.cmd = &cmd
 	}
 	in.account(in)

@@ -305,7 +305,7 @@ func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
 			ev.Workspace = "half"
 		}
 	default:
-		if (c.Workspace != "" || len(c.Branches) > 0) && s.IntN(5) > 0 {
+		if (c.Workspace != "" || len(c.Trees) > 0) && s.IntN(5) > 0 {
 			s.trees++
 			ev.Workspace = "tree" + strconv.Itoa(s.IntN(s.trees))
 		}

@@ -106,7 +106,7 @@ func (r *Run) receive(in *inst) *Fault {
 func (r *Run) place(in *inst, cmd *StartTask) {
 	switch host := r.host(in); {
 	case in.n.place.Branches != workflow.OneBranch:
-		cmd.Workspace, cmd.Branches = r.base, in.reached()
+		cmd.Workspace, cmd.Trees = r.base, in.reached()
 	case host != nil:
 		cmd.Within = host.address
 	case !in.isOwn():
@@ -132,8 +132,8 @@ func (in *inst) made(workspace string) []Tree {
 	switch {
 	case !in.makes():
 		return in.trees
-	case workspace == "" && len(in.cmd.Branches) > 0:
-		return in.cmd.Branches[:1]
+	case workspace == "" && len(in.cmd.Trees) > 0:
+		return in.cmd.Trees[:1]
 	case workspace == "":
 		return in.trees
 	}

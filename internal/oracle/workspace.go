@@ -180,8 +180,8 @@ func (m *Model) places(in *minst) string {
 // placed returns the same for an attempt of the engine.
 func placed(c *engine.StartTask) string {
 	switch {
-	case len(c.Branches) > 0:
-		return fmt.Sprintf("merge %v", c.Branches)
+	case len(c.Trees) > 0:
+		return fmt.Sprintf("merge %v", c.Trees)
 	case c.Within != "":
 		return "within " + c.Within
 	case c.Workspace != "":
