@@ -200,9 +200,15 @@ func (a *app) cases(p *hocket.Project, names []string) (cases []*trial.Case, bro
 		all = append(all, f.Cases...)
 	}
 	cases, err = a.chosen(all, names)
+	named := func(f *trial.File) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return a.isNamed(&trial.Case{File: f}, name) })
+	}
+	if slices.ContainsFunc(files, func(f *trial.File) bool { return named(f) && wrong[f].Errors() }) {
+		err = nil // it may have no cases because of its mistakes
+	}
 	var found workflow.Diagnostics
 	for _, f := range files {
-		chosen := len(names) == 0 || err != nil || slices.ContainsFunc(cases, func(c *trial.Case) bool { return c.File == f }) || slices.ContainsFunc(names, func(name string) bool { return a.isNamed(&trial.Case{File: f}, name) })
+		chosen := len(names) == 0 || err != nil || slices.ContainsFunc(cases, func(c *trial.Case) bool { return c.File == f }) || named(f)
 		if chosen && wrong[f].Errors() {
 			found = append(found, wrong[f]...)
 			broken = append(broken, &trial.Outcome{Case: &trial.Case{File: f, Name: "the file"}, Invalid: wrong[f]})

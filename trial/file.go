@@ -47,6 +47,8 @@ type Case struct {
 	Exec     bool              // commands and file steps really run
 	Expect   Expect
 	Pos      workflow.Pos
+
+	workflowAt workflow.Pos // where Workflow is written
 }
 
 // Source is the content of a file at the start of a test.
@@ -174,6 +176,7 @@ type reading struct {
 // setting is what a case starts with. A file has one for all its cases.
 type setting struct {
 	workflow string
+	at       workflow.Pos // of its name
 	inputs   map[string]any
 	files    map[string]Source
 	replies  *scripted.Replies
@@ -183,7 +186,9 @@ type setting struct {
 
 func (r *reading) setting(m *strictyaml.Map, shared setting) setting {
 	s := shared
-	s.workflow = cmp.Or(m.Name("workflow"), shared.workflow)
+	if n := m.Get("workflow"); n.Name() != "" {
+		s.workflow, s.at = n.Name(), n.Pos()
+	}
 	if exec := m.Get("exec"); exec.Exists() {
 		s.exec = exec.Bool()
 	}
@@ -277,15 +282,15 @@ func (r *reading) inProject(n strictyaml.Node) string {
 func (r *reading) readCase(n strictyaml.Node, shared setting) *Case {
 	m := n.Map()
 	c := &Case{File: r.file, Name: strings.TrimSpace(m.Name("name")), Pos: n.Pos()}
-	if c.Name == "" {
+	if c.Name == "" && n.IsMap() {
 		n.Errorf(Code, "add `name`, which says what the case tests", "the case has no name")
 	}
 	s := r.setting(m, shared)
 	if c.own = s.own; s.workflow == shared.workflow { // all replies of the file are for this workflow
 		c.own = s.replies
 	}
-	c.Workflow, c.Inputs, c.Files, c.Replies, c.Exec = s.workflow, s.inputs, s.files, s.replies, s.exec
-	if c.Workflow == "" {
+	c.Workflow, c.workflowAt, c.Inputs, c.Files, c.Replies, c.Exec = s.workflow, s.at, s.inputs, s.files, s.replies, s.exec
+	if c.Workflow == "" && n.IsMap() {
 		n.Errorf(Code, "add `workflow` to the case or to the file", "the case names no workflow")
 	}
 	c.Cassette = r.inProject(m.Get("cassette"))

@@ -132,6 +132,12 @@ func (r *running) fail(err error) {
 	if errors.As(err, &hinted) {
 		found.Detail = hinted.Hint()
 	}
+	if errors.As(err, new(*hocket.UnknownWorkflowError)) {
+		found.Pos = r.c.workflowAt
+		if !strings.HasPrefix(found.Detail, "did you mean") {
+			found.Detail = "name a file of the project, or a workflow in .hocket/workflows"
+		}
+	}
 	r.out.Problems = append(r.out.Problems, found)
 }
 
