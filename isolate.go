@@ -67,7 +67,7 @@ func (p *Project) captured(ctx context.Context, store *workspace.Store) (base wo
 // canLand returns an error if a landing is not possible in the repository, before agents have worked for nothing.
 // A reply or a recording lands nothing.
 func (p *Project) canLand(ctx context.Context, store *workspace.Store, b *workflow.Bundle, replies *Replies) (err error) {
-	if p.o.Trial.replays() {
+	if t := p.o.Trial; t != nil && t.Absent {
 		return nil
 	}
 	for _, w := range check.Workflows(*b) {
@@ -194,7 +194,7 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 	}
 	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, scripted: scripted, make: make}
 	switch {
-	case task.Agent == workflow.LandAgent && scripted: // lands nothing
+	case task.Agent == workflow.LandAgent && (scripted || i.p.o.Trial.hasLanded(task)): // lands nothing
 		return c.landScripted(ctx)
 	case task.Agent == workflow.LandAgent:
 		return c.land(ctx)

@@ -121,7 +121,7 @@ func isUnclear(answer string) bool {
 	return false
 }
 
-// landScripted makes the attempt with a reply. It can reject the change, but lands nothing: only people approve.
+// landScripted makes the attempt with a reply or a recording. It can reject the change, but lands nothing: only people approve.
 func (c *attemptAt) landScripted(ctx context.Context) driver.Outcome {
 	out := c.work(ctx, c.task.Workspace)
 	if out.Fault == nil && out.Output == rejectIt {

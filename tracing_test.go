@@ -2,6 +2,7 @@ package hocket_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -491,6 +492,36 @@ func TestResponsesHaveProviders(t *testing.T) {
 		if chats != 1 {
 			t.Errorf("%d responses", chats)
 		}
+	}
+}
+
+// Each of several responses has used what the transcript says.
+func TestResponsesHaveTokens(t *testing.T) {
+	exec := agent.New(agent.Traits{Prompted: true}, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		task.Record(agent.AssistantText{Text: "I look", TokensIn: 60, TokensOut: 2})
+		task.Record(agent.ToolCall{ID: "1", Tool: "look"})
+		task.Record(agent.ToolResult{ID: "1", Tool: "look", Text: "a"})
+		task.Record(agent.ToolCall{ID: "2", Tool: "look", TokensIn: 70, TokensOut: 3})
+		task.Record(agent.ToolResult{ID: "2", Tool: "look", Text: "b"})
+		task.Record(agent.AssistantText{Text: "hi"})
+		return agent.Result{Output: "hi", Usage: agent.Usage{CostUSD: 0.5, TokensIn: 200, TokensOut: 9}}, nil
+	})
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: thinker, prompt: hi}\n"}, hocket.Options{Agents: agents{"thinker": exec}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	all, err := r.Trace(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range all {
+		if u := s.Usage(); s.Operation == spans.Chat {
+			got = append(got, fmt.Sprintf("%d/%d $%g", u.TokensIn, u.TokensOut, u.CostUSD))
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"0/0 $0", "60/2 $0", "70/3 $0"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
 	}
 }
 

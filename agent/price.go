@@ -14,10 +14,13 @@ type Tokens struct {
 	Input, Output, CacheRead, CacheWrite int64
 }
 
+// In returns how many tokens were sent.
+func (t Tokens) In() int64 { return t.Input + t.CacheRead + t.CacheWrite }
+
 // Usage returns the usage for the given tokens. If the price is unknown, the cost is
 // unknown, not zero.
 func (t Tokens) Usage(p Price, known bool) Usage {
-	u := Usage{TokensIn: t.Input + t.CacheRead + t.CacheWrite, TokensOut: t.Output, CostUnknown: !known}
+	u := Usage{TokensIn: t.In(), TokensOut: t.Output, CostUnknown: !known}
 	if !known {
 		return u
 	}

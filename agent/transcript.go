@@ -24,6 +24,8 @@ import (
 //	{"type":"file_change","path":"a.txt","change":"created","new":"Hello\n"}
 //	{"type":"truncated"}
 //
+// The first entry of a response has the tokens that it used, as "tokens_in" and "tokens_out", if the agent knows them.
+//
 // Every line also has a key "at" with the time, such as "2026-11-18T09:30:00.123Z"; older
 // versions did not store it. The id links a result to its call; some agents provide none. An entry that was too long
 // has a key "cut" with the number of bytes missing at the end of its text. If a call was
@@ -35,6 +37,8 @@ type Entry interface{ entry() }
 type AssistantText struct {
 	Text string
 	Cut  int // bytes missing at the end
+
+	TokensIn, TokensOut int64 // that the response used; of its first entry
 }
 
 // ToolCall is a call of a tool by the model.
@@ -43,6 +47,8 @@ type ToolCall struct {
 	Tool      string
 	Arguments any // as in JSON
 	Cut       int // bytes missing; then Arguments is the beginning of their JSON
+
+	TokensIn, TokensOut int64 // that the response used; of its first entry
 }
 
 // ToolResult is what a call of a tool returned.
@@ -143,15 +149,17 @@ type entryLine struct {
 	Old       string     `json:"old,omitempty"`
 	New       string     `json:"new,omitempty"`
 	Cut       int        `json:"cut,omitempty"`
+	TokensIn  int64      `json:"tokens_in,omitempty"`
+	TokensOut int64      `json:"tokens_out,omitempty"`
 	At        time.Time  `json:"at,omitzero"`
 }
 
 func lineOf(e Entry) entryLine {
 	switch e := e.(type) {
 	case AssistantText:
-		return entryLine{Type: "text", Text: e.Text, Cut: e.Cut}
+		return entryLine{Type: "text", Text: e.Text, Cut: e.Cut, TokensIn: e.TokensIn, TokensOut: e.TokensOut}
 	case ToolCall:
-		return entryLine{Type: "tool_call", ID: e.ID, Tool: e.Tool, Arguments: e.Arguments, Cut: e.Cut}
+		return entryLine{Type: "tool_call", ID: e.ID, Tool: e.Tool, Arguments: e.Arguments, Cut: e.Cut, TokensIn: e.TokensIn, TokensOut: e.TokensOut}
 	case ToolResult:
 		return entryLine{Type: "tool_result", ID: e.ID, Tool: e.Tool, Text: e.Text, Error: e.Failed, Cut: e.Cut}
 	case FileChange:
@@ -177,9 +185,9 @@ func ParseEntryAt(line []byte) (Entry, time.Time, error) {
 	}
 	switch l.Type {
 	case "text":
-		return AssistantText{Text: l.Text, Cut: l.Cut}, l.At, nil
+		return AssistantText{Text: l.Text, Cut: l.Cut, TokensIn: l.TokensIn, TokensOut: l.TokensOut}, l.At, nil
 	case "tool_call":
-		return ToolCall{ID: l.ID, Tool: l.Tool, Arguments: l.Arguments, Cut: l.Cut}, l.At, nil
+		return ToolCall{ID: l.ID, Tool: l.Tool, Arguments: l.Arguments, Cut: l.Cut, TokensIn: l.TokensIn, TokensOut: l.TokensOut}, l.At, nil
 	case "tool_result":
 		return ToolResult{ID: l.ID, Tool: l.Tool, Text: l.Text, Failed: l.Error, Cut: l.Cut}, l.At, nil
 	case "file_change":

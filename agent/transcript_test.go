@@ -44,6 +44,8 @@ func TestEntriesHaveAStableForm(t *testing.T) {
 			`{"type":"tool_call","id":"c1","tool":"read","arguments":{"n":1e3,"path":["a",null]}}`,
 		},
 		{ToolCall{Tool: "run", Arguments: "ls -l"}, `{"type":"tool_call","tool":"run","arguments":"ls -l"}`},
+		{ToolCall{Tool: "run", TokensIn: 9, TokensOut: 2}, `{"type":"tool_call","tool":"run","tokens_in":9,"tokens_out":2}`},
+		{AssistantText{Text: "a", TokensIn: 9, TokensOut: 2}, `{"type":"text","text":"a","tokens_in":9,"tokens_out":2}`},
 		{ToolResult{ID: "c1", Tool: "read", Text: "no", Failed: true}, `{"type":"tool_result","id":"c1","tool":"read","text":"no","error":true}`},
 		{FileChange{Path: "a.txt", Change: Created}, `{"type":"file_change","path":"a.txt","change":"created"}`},
 		{FileChange{Path: "a.txt", Change: Modified, Old: "a\n", New: "b\n"}, `{"type":"file_change","path":"a.txt","change":"modified","old":"a\n","new":"b\n"}`},

@@ -125,7 +125,7 @@ func (a *app) serve(ctx context.Context, dirs []string, f *serveFlags) error {
 	}
 	for _, p := range projects {
 		if len(p.Workflows()) == 0 {
-			a.note("warning: " + p.Root() + " has no workflows; `hocket init` and the page create some\n")
+			a.note("warning: " + p.Root() + " has no workflows in .hocket/workflows; `hocket init` and the page create some, and runs of `hocket run FILE` are shown, too\n")
 		}
 	}
 	if err := a.welcome(s, dir, f.show); err != nil {

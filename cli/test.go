@@ -34,13 +34,13 @@ func (a *app) testVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [FILE|NAME...] [FLAGS]",
 		Short: "Test workflows with scripted replies and recordings",
-		Long: `Run the tests in .hocket/tests: each case runs a workflow from its start to its end, in
+		Long: `Run the tests in .hocket/tests and its folders: each case runs a workflow from its start to its end, in
 a directory of its own, with scripted replies or recordings instead of agents and people,
 and compares what happened with what it expects. Time is virtual: a question that waits
 for a day takes no time. No agent, program or server is used, except for commands in cases
 with "exec: true".
 
-Name files, or cases by their names, to run only those. The exit code is 1 if a case fails, and 2 if a
+Name files, folders, or cases by their names, to run only those. The exit code is 1 if a case fails, and 2 if a
 file that it needs is invalid.
 
 With --record, the cases that name a cassette run with real agents, which may cost money,
@@ -191,7 +191,7 @@ func (a *app) junit(p *hocket.Project, file string, all []*trial.Outcome, began 
 // cases reads the test files of a project, and returns the cases with these names. Files with mistakes matter only if all
 // are wanted, or their cases are; broken are outcomes that say what is wrong with them.
 func (a *app) cases(p *hocket.Project, names []string) (cases []*trial.Case, broken []*trial.Outcome, err error) {
-	files, wrong, err := a.testFiles(p)
+	files, wrong, err := trial.ReadAll(p.Root(), p.ReadFile)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -200,9 +200,15 @@ func (a *app) cases(p *hocket.Project, names []string) (cases []*trial.Case, bro
 		all = append(all, f.Cases...)
 	}
 	cases, err = a.chosen(all, names)
+	named := func(f *trial.File) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return a.isNamed(&trial.Case{File: f}, name) })
+	}
+	if slices.ContainsFunc(files, func(f *trial.File) bool { return named(f) && wrong[f].Errors() }) {
+		err = nil // it may have no cases because of its mistakes
+	}
 	var found workflow.Diagnostics
 	for _, f := range files {
-		chosen := len(names) == 0 || err != nil || slices.ContainsFunc(cases, func(c *trial.Case) bool { return c.File == f }) || slices.Contains(names, f.Name)
+		chosen := len(names) == 0 || err != nil || slices.ContainsFunc(cases, func(c *trial.Case) bool { return c.File == f }) || named(f)
 		if chosen && wrong[f].Errors() {
 			found = append(found, wrong[f]...)
 			broken = append(broken, &trial.Outcome{Case: &trial.Case{File: f, Name: "the file"}, Invalid: wrong[f]})
@@ -244,7 +250,7 @@ func (a *app) chosen(all []*trial.Case, names []string) ([]*trial.Case, error) {
 }
 
 func (a *app) isNamed(c *trial.Case, name string) bool {
-	if slices.Contains([]string{c.File.Name, c.Name, c.ID(), c.Workflow}, name) {
+	if slices.Contains([]string{c.File.Name, c.Name, c.ID(), c.Workflow}, name) || strings.HasPrefix(c.File.Name, strings.TrimSuffix(name, "/")+"/") {
 		return true
 	}
 	file, err := filepath.Abs(a.path(name))
@@ -252,24 +258,6 @@ func (a *app) isNamed(c *trial.Case, name string) bool {
 		file = real
 	}
 	return err == nil && file == c.File.Path
-}
-
-// testFiles reads the test files of a project, and what is wrong with each.
-func (a *app) testFiles(p *hocket.Project) (files []*trial.File, wrong map[*trial.File]workflow.Diagnostics, err error) {
-	paths, err := trial.Files(p.Root())
-	if err != nil {
-		return nil, nil, err
-	}
-	wrong = map[*trial.File]workflow.Diagnostics{}
-	for _, path := range paths {
-		text, err := p.ReadFile(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		f, found := trial.Read(p.Root(), path, text)
-		files, wrong[f] = append(files, f), found
-	}
-	return files, wrong, nil
 }
 
 // watchTests runs the tests whenever a file of the project changes.
@@ -304,7 +292,7 @@ func (a *app) completeTests(_ *cobra.Command, _ []string, _ string) ([]string, c
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	files, _, err := a.testFiles(p)
+	files, _, err := trial.ReadAll(p.Root(), p.ReadFile)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

@@ -141,3 +141,28 @@ func inlineSVG(t *testing.T, i Inline) string {
 	}
 	return p.SVG(Look{Link: func(place string) string { return "?step=" + place }})
 }
+
+// The part of a line that failures of several steps share is an edge of all of them: it has one colour, whichever step it was.
+func TestSharedFailure(t *testing.T) {
+	w := &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{task("a", "x"), task("b", "x"), task("c", "x"), task("help", "x")}, Edges: []workflow.Edge{
+		{From: "a", To: "b"}, {From: "b", To: "c"}, {From: "a", On: workflow.OnFailure, To: "help"}, {From: "b", On: workflow.OnFailure, To: "help"}, {From: "c", On: workflow.OnFailure, To: "help"},
+	}}}
+	for failed, want := range map[string][]string{
+		"a":  {`failure" data-from="a"`, `failure marked" data-from="b"`, `failure marked" data-from="c"`, `failure" data-from="a&#10;b"`, `failure" data-from="a&#10;b&#10;c"`, `class="label"`},
+		"b":  {`failure marked" data-from="a"`, `failure" data-from="b"`, `failure marked" data-from="c"`, `failure" data-from="a&#10;b"`, `failure" data-from="a&#10;b&#10;c"`, `class="label"`},
+		"c":  {`failure marked" data-from="a"`, `failure marked" data-from="b"`, `failure" data-from="c"`, `failure marked" data-from="a&#10;b"`, `failure" data-from="a&#10;b&#10;c"`, `class="label"`},
+		"no": {`failure marked" data-from="a"`, `failure marked" data-from="b"`, `failure marked" data-from="c"`, `failure marked" data-from="a&#10;b"`, `failure marked" data-from="a&#10;b&#10;c"`, `class="label marked"`},
+	} {
+		svg, err := Marked(t.Context(), w, "svg", Marks{Text: "not tested", Node: none.Node, Edge: func(from string, on workflow.On, _, _ string) bool {
+			return on == workflow.OnFailure && from != failed
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range want {
+			if strings.Count(svg, one) != 1 {
+				t.Errorf("%s failed: no %s in\n%s", failed, one, svg)
+			}
+		}
+	}
+}

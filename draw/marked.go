@@ -76,8 +76,8 @@ func (m *Marks) svg(ctx context.Context, w *workflow.Workflow) (string, error) {
 		return ""
 	}
 	last := func(place string) string { return place[strings.LastIndexByte(place, '/')+1:] }
-	marked := func(e Edge) bool {
-		return slices.ContainsFunc(e.From, func(from string) bool { return m.Edge(last(from), e.On, e.Case, last(e.To)) })
+	marked := func(e Edge) bool { // several edges can share a line
+		return len(e.From) > 0 && !slices.ContainsFunc(e.From, func(from string) bool { return !m.Edge(last(from), e.On, e.Case, last(e.To)) })
 	}
 	text := p.SVG(Look{
 		Node: func(place string) string { return class(m.Node(last(place))) },

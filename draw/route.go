@@ -65,10 +65,38 @@ func towards(from, to [2]float64, dist float64) (x, y float64) {
 	return from[0] + dx*f, from[1] + dy*f
 }
 
-// wire paints a wire. It stops where the wire joins a trunk that is already painted.
-func (p *painter) wire(r *region, w *wire, x, y float64, painted map[[2]*box]bool) {
+// piece is a part of a wire, from one box of its chain to the next.
+type piece [2]*box
+
+// sharing returns the edges for failures that lead along each piece.
+func (r *region) sharing() map[piece][]*wire {
+	shared := map[piece][]*wire{}
+	for _, w := range r.wires {
+		for i := 1; i < len(w.chain) && w.failure(); i++ {
+			this := piece{w.chain[i-1], w.chain[i]}
+			shared[this] = append(shared[this], w)
+		}
+	}
+	return shared
+}
+
+// mostNamed is how many edges of a trunk are told apart where they join it: the names of all are at every part.
+const mostNamed = 20
+
+// trunk returns the edges that lead along a piece of a wire, if others do.
+func (w *wire) trunk(this piece, shared map[piece][]*wire) []*wire {
+	all := shared[this]
+	if end := len(w.chain) - 1; len(all) > 1 && len(shared[piece{w.chain[end-1], w.chain[end]}]) > mostNamed {
+		return shared[piece{w.chain[end-1], w.chain[end]}]
+	}
+	return all
+}
+
+// wire paints a wire. It stops where the wire joins a trunk that is already painted. A trunk is an edge of its own, which begins
+// wherever those begin that lead along it: it is taken if one of them is.
+func (p *painter) wire(r *region, w *wire, x, y float64, painted map[piece]bool, shared map[piece][]*wire) {
 	t := &trail{}
-	from := w.chain[0]
+	from, edge, users := w.chain[0], w.edge, 1
 	if w.via != nil {
 		port := w.via.to
 		t.move(x+from.x-from.w/2+port.x, y+from.y+port.y)
@@ -78,10 +106,20 @@ func (p *painter) wire(r *region, w *wire, x, y float64, painted map[[2]*box]boo
 	joined := false
 	for i := 1; i < len(w.chain) && !joined; i++ {
 		a, b := w.chain[i-1], w.chain[i]
-		if joined = painted[[2]*box{a, b}]; joined {
+		this := piece{a, b}
+		if joined = painted[this]; joined {
 			break
 		}
-		painted[[2]*box{a, b}] = a.kind == bendBox || a.kind == textBox
+		painted[this] = a.kind == bendBox || a.kind == textBox
+		if all := w.trunk(this, shared); len(all) > users {
+			p.line(edgeLine{trail: t, class: wireClass(w.on), edge: edge, text: w.text}, x, y)
+			began := &trail{}
+			began.move(t.x, t.y)
+			t, users, edge.From = began, len(all), nil
+			for _, other := range all {
+				edge.From = append(edge.From, other.edge.From...)
+			}
+		}
 		t.down(y + r.rows[a.row].bottom)
 		t.swing(x+b.x+w.endOff(i), y+r.rows[b.row].top-landing[b.kind])
 		if b.kind == textBox {
@@ -89,7 +127,7 @@ func (p *painter) wire(r *region, w *wire, x, y float64, painted map[[2]*box]boo
 			t.move(t.x, y+b.y+b.h)
 		}
 	}
-	p.arrive(t, w, x, y, joined)
+	p.arrive(t, w, edge, x, y, joined)
 }
 
 // landing is the length of the straight part of a wire in front of a box, which must have room
@@ -97,8 +135,8 @@ func (p *painter) wire(r *region, w *wire, x, y float64, painted map[[2]*box]boo
 var landing = map[boxKind]float64{markBox: 11, frameBox: 11, jointBox: 4}
 
 // arrive ends a wire at its target, with an arrow unless it continues from there.
-func (p *painter) arrive(t *trail, w *wire, x, y float64, joined bool) {
-	line := edgeLine{trail: t, class: wireClass(w.on), edge: w.edge, text: w.text}
+func (p *painter) arrive(t *trail, w *wire, edge Edge, x, y float64, joined bool) {
+	line := edgeLine{trail: t, class: wireClass(w.on), edge: edge, text: w.text}
 	last := w.chain[len(w.chain)-1]
 	switch {
 	case joined:

@@ -75,9 +75,13 @@ func (p *painter) region(r *region, x, y float64) {
 		}
 		p.box(b, x, y)
 	}
-	painted := map[[2]*box]bool{}
+	painted := map[piece]bool{}
+	var shared map[piece][]*wire
+	if p.inline != nil { // only there does the state of a run make a difference between them
+		shared = r.sharing()
+	}
 	for _, w := range r.wires {
-		p.wire(r, w, x, y, painted)
+		p.wire(r, w, x, y, painted, shared)
 	}
 	for _, k := range r.backs {
 		p.back(r, k, x, y)

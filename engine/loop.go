@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -103,7 +104,11 @@ func (r *Run) limitLoop(reg *region) {
 		r.failLimit(reg, by)
 		return
 	}
-	r.warn(by, "the loop ended after %d iterations without its condition", l.iteration)
+	why := fmt.Sprintf("the loop ended after %d iterations without its condition", l.iteration)
+	if by.status == Failed && r.version >= 8 {
+		why += ": " + by.err
+	}
+	r.warn(by, "%s", why)
 	for i, e := range reg.g.exits {
 		if sameExit(e, forced) {
 			from := reg.scope.newest(e.from)

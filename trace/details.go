@@ -27,18 +27,19 @@ func (b *Builder) detail(a *attempt, key attemptKey, ev *engine.TaskEnded, used 
 			s.set("gen_ai.output.messages", messages("assistant", ev.Output))
 		}
 	}
-	t := &transcript{b: b, key: key, of: s, first: len(b.ended), provider: provider, model: d.Model, before: s.Start, calls: map[string]*Span{}}
+	t := &transcript{b: b, key: key, of: s, first: len(b.ended), provider: provider, model: d.Model, before: s.Start, used: map[SpanID]engine.Usage{}, calls: map[string]*Span{}}
 	for line := range bytes.Lines(d.Transcript) {
 		if e, at, err := agent.ParseEntryAt(line); err == nil && !at.IsZero() { // older versions did not store when something happened
 			t.entry(e, at)
 		}
 	}
 	t.end()
-	if t.chats == 1 { // transcripts do not say what each of several has used
-		for i := range b.ended[t.first:] {
-			if c := &b.ended[t.first+i]; c.Operation == Chat {
-				c.setUsage(used)
+	for i := range b.ended[t.first:] {
+		if c := &b.ended[t.first+i]; c.Operation == Chat {
+			if t.chats > 1 { // only the transcript may say what each of several has used
+				used = t.used[c.ID]
 			}
+			c.setUsage(used)
 		}
 	}
 }
@@ -53,8 +54,9 @@ type transcript struct {
 	of              *Span
 	first           int // of its spans, among those that have ended
 	provider, model string
-	before          time.Time // when the model was asked
-	chat            *Span     // the response that is being read
+	before          time.Time               // when the model was asked
+	chat            *Span                   // the response that is being read
+	used            map[SpanID]engine.Usage // by responses
 	calls           map[string]*Span
 	chats, tools    int
 }
@@ -65,9 +67,9 @@ func (t *transcript) entry(e agent.Entry, at time.Time) {
 	}
 	switch e := e.(type) {
 	case agent.AssistantText:
-		t.says(at).text(t.b, "gen_ai.output.messages", messages("assistant", e.Text))
+		t.says(at, e.TokensIn, e.TokensOut).text(t.b, "gen_ai.output.messages", messages("assistant", e.Text))
 	case agent.ToolCall:
-		t.says(at)
+		t.says(at, e.TokensIn, e.TokensOut)
 		t.call(e, at)
 	case agent.ToolResult:
 		t.before, t.chat = at, t.closeChat()
@@ -76,8 +78,8 @@ func (t *transcript) entry(e agent.Entry, at time.Time) {
 	}
 }
 
-// says extends the response of the model to a time.
-func (t *transcript) says(at time.Time) *Span {
+// says extends the response of the model to a time, and adds what it has used.
+func (t *transcript) says(at time.Time, in, out int64) *Span {
 	if t.chat == nil {
 		t.chats++
 		t.chat = t.b.span(Chat, t.model, t.id("chat", t.chats), t.of.ID, t.before)
@@ -85,6 +87,7 @@ func (t *transcript) says(at time.Time) *Span {
 		t.chat.set("gen_ai.response.model", t.model)
 	}
 	t.chat.End = at
+	t.used[t.chat.ID] = t.used[t.chat.ID].Plus(engine.Usage{TokensIn: in, TokensOut: out})
 	return t.chat
 }
 

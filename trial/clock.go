@@ -1,8 +1,8 @@
 package trial
 
 import (
-	"container/heap"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,7 +15,7 @@ import (
 type clock struct {
 	mu       sync.Mutex
 	now      time.Time
-	timers   timers
+	timers   []*timer                   // earliest first; those of one time as they were set
 	waits    bool                       // the driver waits
 	attempts int                        // that may end by themselves
 	sleeping map[*timer]context.Context // attempts that sleep
@@ -61,9 +61,12 @@ func (c *clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 }
 
 func (c *clock) set(d time.Duration) *timer {
-	t := &timer{due: c.time().Add(d), order: c.timers.made, fires: make(chan time.Time, 1)}
-	c.timers.made++
-	heap.Push(&c.timers, t)
+	t := &timer{due: c.time().Add(d), fires: make(chan time.Time, 1)}
+	at := slices.IndexFunc(c.timers, func(other *timer) bool { return other.due.After(t.due) })
+	if at < 0 {
+		at = len(c.timers)
+	}
+	c.timers = slices.Insert(c.timers, at, t)
 	c.arm()
 	return t
 }
@@ -74,7 +77,8 @@ func (c *clock) stop(t *timer) {
 	case t.fired:
 		c.unheard--
 	default:
-		heap.Remove(&c.timers, t.index)
+		at := slices.Index(c.timers, t)
+		c.timers = slices.Delete(c.timers, at, at+1)
 		c.arm()
 	}
 	t.stopped = true
@@ -133,7 +137,7 @@ func (c *clock) Work() (done func()) {
 
 // skip goes to the next timer if nothing can happen before it.
 func (c *clock) skip() {
-	if !c.waits || c.attempts > len(c.sleeping) || c.unheard > 0 || c.working > 0 || len(c.timers.all) == 0 {
+	if !c.waits || c.attempts > len(c.sleeping) || c.unheard > 0 || c.working > 0 || len(c.timers) == 0 {
 		return
 	}
 	for _, ctx := range c.sleeping {
@@ -141,7 +145,7 @@ func (c *clock) skip() {
 			return
 		}
 	}
-	if due := c.timers.all[0].due; due.After(c.now) {
+	if due := c.timers[0].due; due.After(c.now) {
 		c.now = due
 	}
 	c.fire()
@@ -149,7 +153,8 @@ func (c *clock) skip() {
 
 // fire fires the next timer.
 func (c *clock) fire() {
-	t := heap.Pop(&c.timers).(*timer)
+	t := c.timers[0]
+	c.timers = slices.Delete(c.timers, 0, 1)
 	t.fired, c.waits = true, false
 	c.unheard++
 	t.fires <- c.time()
@@ -161,13 +166,13 @@ func (c *clock) arm() {
 		c.alarm.Stop()
 		c.alarm = nil
 	}
-	if c.working == 0 || len(c.timers.all) == 0 {
+	if c.working == 0 || len(c.timers) == 0 {
 		return
 	}
-	c.alarm = time.AfterFunc(c.timers.all[0].due.Sub(c.time()), func() {
+	c.alarm = time.AfterFunc(c.timers[0].due.Sub(c.time()), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for c.working > 0 && len(c.timers.all) > 0 && !c.timers.all[0].due.After(c.time()) {
+		for c.working > 0 && len(c.timers) > 0 && !c.timers[0].due.After(c.time()) {
 			c.fire()
 		}
 		c.arm()
@@ -176,39 +181,6 @@ func (c *clock) arm() {
 
 type timer struct {
 	due            time.Time
-	order, index   int
 	fires          chan time.Time
 	fired, stopped bool
-}
-
-// timers are a heap, earliest first.
-type timers struct {
-	all  []*timer
-	made int
-}
-
-func (ts *timers) Len() int { return len(ts.all) }
-
-func (ts *timers) Less(i, j int) bool {
-	a, b := ts.all[i], ts.all[j]
-	return a.due.Before(b.due) || a.due.Equal(b.due) && a.order < b.order
-}
-
-func (ts *timers) Swap(i, j int) {
-	ts.all[i], ts.all[j] = ts.all[j], ts.all[i]
-	ts.all[i].index, ts.all[j].index = i, j
-}
-
-func (ts *timers) Push(x any) {
-	t := x.(*timer)
-	t.index = len(ts.all)
-	ts.all = append(ts.all, t)
-}
-
-func (ts *timers) Pop() any {
-	last := len(ts.all) - 1
-	t := ts.all[last]
-	ts.all[last] = nil
-	ts.all = ts.all[:last]
-	return t
 }

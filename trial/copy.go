@@ -112,6 +112,7 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 	places := o.places()
 	var all []cassette.Interaction
 	began, asked, agents := map[string]time.Time{}, map[string]int{}, map[string]string{}
+	unended := map[string]cassette.Interaction{} // landings that asked, by address
 	for e, err := range o.run.History(ctx, hocket.EventID{}) {
 		if err != nil {
 			return nil, err
@@ -127,10 +128,14 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 		}
 		switch ev := e.Event.(type) {
 		case *engine.TaskEnded:
-			if ev.Asks != nil { // it is made again with the answer
+			i := cassette.Interaction{Address: ev.Address, Attempt: ev.Attempt, Request: cassette.Request{Agent: agents[ev.Address]}}
+			if ev.Asks != nil { // it is made again with the answer, if that comes
+				if i.Reply.Error = (&cassette.Failure{Kind: cassette.Cancelled}); i.Request.Agent == workflow.LandAgent {
+					unended[ev.Address] = i
+				}
 				continue
 			}
-			i := cassette.Interaction{Address: ev.Address, Attempt: ev.Attempt, Request: cassette.Request{Agent: agents[ev.Address]}}
+			delete(unended, ev.Address)
 			i.Reply = cassette.Reply{Output: places.Hide(ev.Output), Usage: ev.Usage, Took: cassette.Rounded(e.Time.Sub(began[ev.Address]))}
 			switch {
 			case ev.Fault == nil:
@@ -154,6 +159,9 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 			return nil, errors.New("a run that was forked or got a new plan cannot be copied")
 		case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Queued, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered:
 		}
+	}
+	for _, i := range unended {
+		all = append(all, i)
 	}
 	return all, nil
 }
@@ -185,28 +193,35 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s, attempt %d, was not made", task.Address, task.Attempt)})
 		return agent.Result{}, agent.Permanentf("no such attempt")
 	}
-	u.working.Lock()
-	defer u.working.Unlock()
-	before, err := cassette.ReadFiles(task.Dir)
-	if err == nil {
-		err = u.change(ctx, task, found)
-	}
-	var after cassette.Files
-	if err == nil {
-		after, err = cassette.ReadFiles(task.Dir)
-	}
-	if err != nil {
+	found.Request = request
+	if err := u.redo(ctx, task, found); err != nil {
 		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s: %v", task.Address, err)})
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
-	found.Request = request
+	u.keep(*found)
 	if found.Cancelled() {
-		u.keep(*found)
 		return u.hang(ctx, found)
 	}
-	found.Reply.Files = before.Hide(u.places).Changes(after.Hide(u.places))
-	u.keep(*found)
 	return found.Reply.Result(u.clock.Now(), u.places)
+}
+
+// redo makes the changes of files of an attempt of the other run, and notes them unless it was cancelled. Attempts take turns,
+// as in a recording.
+func (u *understudy) redo(ctx context.Context, task *agent.Task, found *cassette.Interaction) error {
+	u.working.Lock()
+	defer u.working.Unlock()
+	before, err := cassette.ReadFiles(task.Dir)
+	if err != nil {
+		return err
+	}
+	if err := u.change(ctx, task, found); err != nil {
+		return err
+	}
+	after, err := cassette.ReadFiles(task.Dir)
+	if err == nil && !found.Cancelled() {
+		found.Reply.Files = before.Hide(u.places).Changes(after.Hide(u.places))
+	}
+	return err
 }
 
 // change makes the changes of files of an attempt of the other run. What a file step does is known from its settings.

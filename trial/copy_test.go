@@ -1,8 +1,11 @@
 package trial_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +39,10 @@ func copyOf(t *testing.T, root, file string, o hocket.Options, answers ...string
 			break
 		}
 		open, err := r.Questions(t.Context())
+		node, value, named := strings.Cut(answer, "=")
+		if i := slices.IndexFunc(open, func(q hocket.Question) bool { return q.Node == node }); named && i >= 0 {
+			open, answer = open[i:i+1], value
+		}
 		if err != nil || len(open) != 1 {
 			t.Fatal(open, err)
 		}
@@ -103,23 +110,81 @@ func TestCopyOfAnOutputWithAPath(t *testing.T) {
 	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
 }
 
-// A landing asks a person between its attempts: the answer is in the cassette, and not the attempt that asked.
+// What a person landed or rejected in a run has the same outcome in the test of it, where nothing can land and nobody is asked.
+// An attempt that asked again is one recording.
 func TestCopyOfALanding(t *testing.T) {
+	flow := `name: fix
+steps:
+  - {id: fix, agent: coder, workspace: own, prompt: x, output: made}
+  - {id: ship, land: %s, error: sorry}
+  - {id: thanks, agent: coder, prompt: "Thank for ${nodes.ship.output}", next: end}
+  - {id: sorry, agent: coder, prompt: "Say sorry for ${nodes.ship.error}"}
+`
+	for _, c := range []struct {
+		name, as string
+		answers  []string
+		want     []string // in the cassette
+		taken    string
+	}{
+		{"a branch", "branch, message: 'Add ${made}'", []string{"land"}, []string{"landed 1 file on hocket/⟨run⟩ as ", "message: Add it", "Thank for landed 1 file on hocket/⟨run⟩ as "}, "thanks"},
+		{"a commit, after another question", "commit", []string{"ok", "land"}, []string{"output: landed 1 file on main as "}, "thanks"},
+		{"a patch", "patch", []string{"land"}, []string{"output: changed 1 file\n"}, "thanks"},
+		{"rejected", "commit", []string{"use tabs"}, []string{`message: "a person rejected the change: use tabs"`, "permanent: true"}, "sorry"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := project(t, map[string]string{"fix.yml": fmt.Sprintf(flow, c.as), ".gitignore": ".hocket\n"})
+			for _, args := range []string{"init -q -b main", "config user.name Ada", "config user.email ada@example.com", "add .", "commit -qm first"} {
+				git := exec.Command("git", strings.Fields(args)...)
+				git.Dir = root
+				if out, err := git.CombinedOutput(); err != nil {
+					t.Fatalf("git %s: %v\n%s", args, err, out)
+				}
+			}
+			agent := &coder{says: func(task *agent.Task) (string, error) {
+				if task.Node == "fix" { // and does not report it
+					write(t, task.Dir, "new.txt", "hello")
+				}
+				return "it", nil
+			}}
+			tape, test, _ := copyOf(t, root, "fix.yml", agent.host(), c.answers...)
+			if strings.Count(tape, "address: ship") != 1 {
+				t.Error(tape)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(tape, want) {
+					t.Errorf("no %q in\n%s", want, tape)
+				}
+			}
+			write(t, root, ".hocket/tests/fix.yml", strings.Replace(test, "status: success", fmt.Sprintf("status: success\n      taken: [%s]\n      files: {new.txt: null}", c.taken), 1))
+			mustPass(t, run(t, root, trial.Options{Host: agent.host()}))
+			write(t, root, "fix.yml", fmt.Sprintf(flow, "branch, message: Other"))
+			if got := failures(run(t, root, trial.Options{Host: agent.host()})[0]); !strings.Contains(got, "ship: the settings are not what was recorded") {
+				t.Errorf("another landing: %s", got)
+			}
+		})
+	}
+}
+
+// A landing that nobody decided before its run ended does not end in the test, either.
+func TestCopyOfALandingWithoutAnAnswer(t *testing.T) {
 	root := project(t, map[string]string{"fix.yml": `name: fix
 steps:
   - {id: fix, agent: coder, workspace: own, prompt: x}
-  - {id: ship, land: patch}
+  - {id: ship, land: patch, parallel_group: both}
+  - loop: {max: 1, steps: [{id: stop, human: Stop it}, {id: fail, agent: coder, prompt: y}]}
+    parallel_group: both
 `})
 	c := &coder{says: func(task *agent.Task) (string, error) {
+		if task.Node == "fail" {
+			return "", agent.Permanentf("no")
+		}
 		write(t, task.Dir, "new.txt", "hello")
-		task.Record(agent.FileChange{Path: "new.txt", Change: agent.Created, New: "hello"})
-		return "done", nil
+		return "it", nil
 	}}
-	tape, test, _ := copyOf(t, root, "fix.yml", c.host(), "land")
-	if strings.Count(tape, "address: ship") != 1 || !strings.Contains(tape, "output: land\n") {
+	tape, _, _ := copyOf(t, root, "fix.yml", c.host(), "stop=yes")
+	if strings.Count(tape, "address: ship") != 1 || !strings.Contains(tape, "kind: cancelled") {
 		t.Error(tape)
 	}
-	write(t, root, ".hocket/tests/fix.yml", strings.Replace(test, "status: success", "status: success\n      files: {new.txt: hello}", 1))
 	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
 }
 

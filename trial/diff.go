@@ -3,6 +3,8 @@ package trial
 import (
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/linediff"
 )
 
 // Line is a line of a difference.
@@ -13,75 +15,22 @@ type Line struct {
 
 // The kinds of lines.
 const (
-	Same    = " "
-	Removed = "-"
-	Added   = "+"
+	Same    = string(linediff.Same)
+	Removed = string(linediff.Removed)
+	Added   = string(linediff.Added)
 	Skipped = "…" // lines that both have
 )
 
 // around is how many lines that both have are shown around others.
 const around = 2
 
+// most is the largest product of lengths of texts that are compared in detail.
+const most = 4_000_000
+
 // Diff compares two texts line by line.
 func Diff(was, now string) []Line {
-	a, b := strings.Split(strings.TrimRight(was, "\n"), "\n"), strings.Split(strings.TrimRight(now, "\n"), "\n")
-	head := 0
-	for head < min(len(a), len(b)) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	lines := marked(Same, a[:head])
-	lines = append(lines, aligned(a[head:len(a)-tail], b[head:len(b)-tail])...)
-	return folded(append(lines, marked(Same, a[len(a)-tail:])...))
-}
-
-func marked(kind string, texts []string) []Line {
-	lines := make([]Line, len(texts))
-	for i, text := range texts {
-		lines[i] = Line{kind, text}
-	}
-	return lines
-}
-
-// aligned finds the lines that both texts have. Large texts are shown one after the other: the work grows with the product
-// of their lengths.
-func aligned(a, b []string) []Line {
-	const most = 4_000_000
-	if len(a)*len(b) > most {
-		return append(marked(Removed, a), marked(Added, b)...)
-	}
-	common := make([][]int, len(a)+1) // of the rests
-	for i := range common {
-		common[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	var lines []Line
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			lines = append(lines, Line{Same, a[i]})
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			lines = append(lines, Line{Removed, a[i]})
-			i++
-		default:
-			lines = append(lines, Line{Added, b[j]})
-			j++
-		}
-	}
-	return lines
+	lines := func(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
+	return folded(linediff.Compare(lines(was), lines(now), most, func(kind linediff.Kind, text string) Line { return Line{string(kind), text} }))
 }
 
 // folded leaves out lines far from every difference.

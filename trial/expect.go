@@ -69,7 +69,9 @@ func (j *judgement) match(what string, m *Match, value any) {
 	if m.Contains != "" || m.Matches != nil {
 		found.Summary, found.Diff = fmt.Sprintf("%s is not %s", what, m), nil
 		if text := workflow.FormatText(value); text != "" {
-			found.Diff = marked(Added, strings.Split(text, "\n"))
+			for line := range strings.SplitSeq(text, "\n") {
+				found.Diff = append(found.Diff, Line{Added, line})
+			}
 		} else {
 			found.Summary += ": it is empty"
 		}

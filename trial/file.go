@@ -27,8 +27,11 @@ const Dir = ".hocket/tests"
 // File is a file of tests.
 type File struct {
 	Path  string // absolute
-	Name  string // the file name without its extension
+	Name  string // its path below [Dir], with slashes and without its extension
 	Cases []*Case
+
+	names map[string]bool // the files that it names, such as cassettes
+	other bool            // it is a cassette
 }
 
 // Case is one test.
@@ -44,6 +47,8 @@ type Case struct {
 	Exec     bool              // commands and file steps really run
 	Expect   Expect
 	Pos      workflow.Pos
+
+	workflowAt workflow.Pos // where Workflow is written
 }
 
 // Source is the content of a file at the start of a test.
@@ -84,28 +89,67 @@ type Match struct {
 // ID returns the name of a case among all of the project.
 func (c *Case) ID() string { return c.File.Name + "/" + c.Name }
 
-// Files returns the test files of a project.
-func Files(root string) ([]string, error) {
-	dir := filepath.Join(root, filepath.FromSlash(Dir))
+// ReadAll reads the test files of a project, also those in folders of [Dir], and says what is wrong with each. A cassette is
+// none, and neither is a file that a test names.
+func ReadAll(root string, read func(file string) ([]byte, error)) (files []*File, wrong map[*File]workflow.Diagnostics, err error) {
+	paths, err := listed(root, filepath.Join(root, filepath.FromSlash(Dir)))
+	if err != nil {
+		return nil, nil, err
+	}
+	wrong = map[*File]workflow.Diagnostics{}
+	for _, path := range paths {
+		text, err := read(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		f, found := Read(root, path, text)
+		files, wrong[f] = append(files, f), found
+	}
+	named := map[string]bool{}
+	for _, f := range files {
+		maps.Copy(named, f.names)
+	}
+	return slices.DeleteFunc(files, func(f *File) bool { return f.other || named[f.Path] }), wrong, nil
+}
+
+// listed returns the YAML files in a folder of a project and in its folders.
+func listed(root, dir string) (files []string, err error) {
 	entries, err := projectfile.List(dir, root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, err
 	}
-	var files []string
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yml" || ext == ".yaml") {
-			files = append(files, filepath.Join(dir, e.Name()))
+		path := filepath.Join(dir, e.Name())
+		switch ext := filepath.Ext(e.Name()); {
+		case e.IsDir():
+			below, err := listed(root, path)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, below...)
+		case ext == ".yml" || ext == ".yaml":
+			files = append(files, path)
 		}
 	}
 	return files, nil
 }
 
+// nameOf returns the name of a test file.
+func nameOf(root, file string) string {
+	name := filepath.Base(file)
+	if rel, err := filepath.Rel(filepath.Join(root, filepath.FromSlash(Dir)), file); err == nil && filepath.IsLocal(rel) {
+		name = filepath.ToSlash(rel)
+	}
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
 // Read reads a test file of a project and reports every mistake. If there is an error, it must not be used.
 func Read(root, file string, text []byte) (*File, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
-	f := &File{Path: file, Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
+	f := &File{Path: file, Name: nameOf(root, file), names: map[string]bool{}}
 	r := &reading{root: root, file: f}
 	m := doc.Root().Map()
+	f.other = m.Peek("cassette").Exists()
 	shared := r.setting(m, setting{})
 	seen := map[string]bool{}
 	cases := m.Get("cases")
@@ -132,6 +176,7 @@ type reading struct {
 // setting is what a case starts with. A file has one for all its cases.
 type setting struct {
 	workflow string
+	at       workflow.Pos // of its name
 	inputs   map[string]any
 	files    map[string]Source
 	replies  *scripted.Replies
@@ -141,7 +186,9 @@ type setting struct {
 
 func (r *reading) setting(m *strictyaml.Map, shared setting) setting {
 	s := shared
-	s.workflow = cmp.Or(m.Name("workflow"), shared.workflow)
+	if n := m.Get("workflow"); n.Name() != "" {
+		s.workflow, s.at = n.Name(), n.Pos()
+	}
 	if exec := m.Get("exec"); exec.Exists() {
 		s.exec = exec.Bool()
 	}
@@ -228,21 +275,22 @@ func (r *reading) inProject(n strictyaml.Node) string {
 		n.Errorf(Code, "name a file relative to the test file", "%q is not in the project", name)
 		return ""
 	}
+	r.file.names[file] = true
 	return file
 }
 
 func (r *reading) readCase(n strictyaml.Node, shared setting) *Case {
 	m := n.Map()
 	c := &Case{File: r.file, Name: strings.TrimSpace(m.Name("name")), Pos: n.Pos()}
-	if c.Name == "" {
+	if c.Name == "" && n.IsMap() {
 		n.Errorf(Code, "add `name`, which says what the case tests", "the case has no name")
 	}
 	s := r.setting(m, shared)
 	if c.own = s.own; s.workflow == shared.workflow { // all replies of the file are for this workflow
 		c.own = s.replies
 	}
-	c.Workflow, c.Inputs, c.Files, c.Replies, c.Exec = s.workflow, s.inputs, s.files, s.replies, s.exec
-	if c.Workflow == "" {
+	c.Workflow, c.workflowAt, c.Inputs, c.Files, c.Replies, c.Exec = s.workflow, s.at, s.inputs, s.files, s.replies, s.exec
+	if c.Workflow == "" && n.IsMap() {
 		n.Errorf(Code, "add `workflow` to the case or to the file", "the case names no workflow")
 	}
 	c.Cassette = r.inProject(m.Get("cassette"))

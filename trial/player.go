@@ -87,6 +87,19 @@ func (p *player) take(address string, attempt int, answer bool) *cassette.Intera
 	return &found
 }
 
+// hasLanded reports whether it is known how an attempt at a landing ended. What was recorded as a test has only the answer of
+// the person, because it lands again, in the directory of the test. That of another run is elsewhere.
+func (p *player) hasLanded(address string, attempt int) bool {
+	if p.mode == Record || p.mode == Live {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mode == copying || slices.ContainsFunc(p.left, func(i cassette.Interaction) bool {
+		return i.Address == address && i.Attempt == attempt && !i.IsAnswer()
+	})
+}
+
 // Stand returns what makes attempts in place of an executor.
 func (p *player) Stand(exec agent.Executor) agent.Executor {
 	traits := exec.Traits()

@@ -132,6 +132,12 @@ func (r *running) fail(err error) {
 	if errors.As(err, &hinted) {
 		found.Detail = hinted.Hint()
 	}
+	if errors.As(err, new(*hocket.UnknownWorkflowError)) {
+		found.Pos = r.c.workflowAt
+		if !strings.HasPrefix(found.Detail, "did you mean") {
+			found.Detail = "name a file of the project, or a workflow in .hocket/workflows"
+		}
+	}
 	r.out.Problems = append(r.out.Problems, found)
 }
 
@@ -155,7 +161,7 @@ func (r *running) run(ctx context.Context) (err error) {
 	host := r.Host
 	host.State, host.Local = state, true
 	real := r.player.mode == Record || r.player.mode == Live
-	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Works: r.c.Exec || real, Absent: !real}
+	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Landed: r.player.hasLanded, Works: r.c.Exec || real, Absent: !real}
 	p, err := hocket.Open(r.root, host)
 	if err != nil {
 		return err

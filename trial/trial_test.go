@@ -31,18 +31,13 @@ func project(t testing.TB, files map[string]string) string {
 func run(t testing.TB, root string, o trial.Options) []*trial.Outcome {
 	t.Helper()
 	var cases []*trial.Case
-	files, err := trial.Files(root)
+	files, wrong, err := trial.ReadAll(root, os.ReadFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, found := trial.Read(root, file, text)
-		if found.Errors() {
-			t.Fatal(found)
+	for _, f := range files {
+		if wrong[f].Errors() {
+			t.Fatal(wrong[f])
 		}
 		cases = append(cases, f.Cases...)
 	}

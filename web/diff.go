@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/linediff"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -176,18 +177,8 @@ func newDiff(path string, lines []diffLine) diff {
 
 // compared returns the lines of two texts: those that differ, and a few around them.
 func compared(was, now string) []diffLine {
-	a, b := linesOf(was), linesOf(now)
-	head := 0
-	for head < min(len(a), len(b)) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	lines := marked("", a[:head])
-	lines = append(lines, aligned(a[head:len(a)-tail], b[head:len(b)-tail])...)
-	return folded(append(lines, marked("", a[len(a)-tail:])...))
+	kinds := map[linediff.Kind]string{linediff.Same: "", linediff.Removed: "del", linediff.Added: "ins"}
+	return folded(linediff.Compare(linesOf(was), linesOf(now), maxTable, func(kind linediff.Kind, text string) diffLine { return diffLine{kinds[kind], text} }))
 }
 
 func linesOf(text string) []string {
@@ -195,50 +186,6 @@ func linesOf(text string) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
-}
-
-func marked(kind string, lines []string) []diffLine {
-	all := make([]diffLine, len(lines))
-	for i, text := range lines {
-		all[i] = diffLine{kind, text}
-	}
-	return all
-}
-
-// aligned keeps as many lines as possible. If there are too many, all of them are replaced.
-func aligned(a, b []string) []diffLine {
-	if len(a)*len(b) > maxTable || len(a) == 0 || len(b) == 0 {
-		return append(marked("del", a), marked("ins", b)...)
-	}
-	longest := make([][]int32, len(a)+1) // what a[i:] and b[j:] have in common
-	for i := range longest {
-		longest[i] = make([]int32, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				longest[i][j] = longest[i+1][j+1] + 1
-			} else {
-				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
-			}
-		}
-	}
-	var lines []diffLine
-	i, j := 0, 0
-	for i < len(a) && j < len(b) {
-		switch {
-		case a[i] == b[j]:
-			lines = append(lines, diffLine{"", a[i]})
-			i, j = i+1, j+1
-		case longest[i+1][j] >= longest[i][j+1]:
-			lines = append(lines, diffLine{"del", a[i]})
-			i++
-		default:
-			lines = append(lines, diffLine{"ins", b[j]})
-			j++
-		}
-	}
-	return append(append(lines, marked("del", a[i:])...), marked("ins", b[j:])...)
 }
 
 // folded replaces long runs of lines that stay.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -84,4 +86,16 @@ func TestDrawnWithErrors(t *testing.T) {
 		t.Errorf("the card does not have two steps:\n%s", page)
 	}
 	f.get(c, "/api/projects/shop/workflows/lost/graph?as=svg", http.StatusOK)
+}
+
+// A project with workflows elsewhere is told where the page looks for them.
+func TestNoWorkflows(t *testing.T) {
+	f := newFixture(t, map[string]string{"release.yml": "name: release\nsteps:\n  - {id: a, agent: greeter, prompt: x}\n"})
+	if err := os.RemoveAll(filepath.Join(f.p.Root(), ".hocket", "workflows")); err != nil {
+		t.Fatal(err)
+	}
+	page := f.get(f.client(), "/projects/shop", http.StatusOK)
+	if !strings.Contains(page, "No workflows in <code>.hocket/workflows</code> yet") || !strings.Contains(page, "<code>hocket run FILE</code>") {
+		t.Errorf("the page does not say where workflows are:\n%s", page)
+	}
 }

@@ -170,15 +170,24 @@ func TestTranscript(t *testing.T) {
 		var got []agent.Entry
 		var models []string
 		tk.KeepEntry, tk.NoteModel = func(e agent.Entry) { got = append(got, e) }, func(model string) { models = append(models, model) }
-		if _, err := executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {}); err != nil {
+		res, err := executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {})
+		if err != nil {
 			t.Fatal(err)
 		}
-		ids := []string{}
+		ids, counted, used := []string{}, 0, agent.Usage{}
+		count := func(in, out *int64) {
+			if *in > 0 && *out > 0 {
+				counted++
+			}
+			used = used.Plus(agent.Usage{TokensIn: *in, TokensOut: *out})
+			*in, *out = 0, 0
+		}
 		for i, e := range got { // which differs by API
 			switch e := e.(type) {
 			case agent.ToolCall:
 				ids = append(ids, e.ID)
 				e.ID = ""
+				count(&e.TokensIn, &e.TokensOut)
 				got[i] = e
 			case agent.ToolResult:
 				if e.ID != ids[len(ids)-1] {
@@ -186,8 +195,14 @@ func TestTranscript(t *testing.T) {
 				}
 				e.ID, e.Text = "", strings.SplitN(e.Text, ":", 2)[0]
 				got[i] = e
-			case agent.AssistantText, agent.FileChange, agent.Truncated:
+			case agent.AssistantText:
+				count(&e.TokensIn, &e.TokensOut)
+				got[i] = e
+			case agent.FileChange, agent.Truncated:
 			}
+		}
+		if counted != 3 || used.TokensIn != res.Usage.TokensIn || used.TokensOut != res.Usage.TokensOut {
+			t.Errorf("%d entries have %+v of %+v tokens", counted, used, res.Usage)
 		}
 		want := []agent.Entry{
 			agent.AssistantText{Text: "I add."},

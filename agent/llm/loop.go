@@ -77,7 +77,7 @@ func (c *conversation) hold(ctx context.Context) (string, error) {
 		}
 		c.messages = append(c.messages, message{answered: &a})
 		if len(a.calls) > 0 {
-			results, err := c.tools.run(ctx, c, a.calls)
+			results, err := c.tools.run(ctx, c, &a)
 			if err != nil {
 				return "", err
 			}
@@ -227,7 +227,8 @@ func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 	a.text = strings.ToValidUTF8(cmp.Or(a.final, text.String()), "\uFFFD")
 	c.log.End()
 	if text.Len() > 0 {
-		c.task.Record(agent.AssistantText{Text: text.String()})
+		c.task.Record(agent.AssistantText{Text: text.String(), TokensIn: a.tokens.In(), TokensOut: a.tokens.Output})
+		a.recorded = true
 	}
 	c.note(&a)
 	switch cause := context.Cause(within); {

@@ -47,6 +47,8 @@ type answer struct {
 	stop    stop
 	why     string // for a refusal, if the API reports it
 	native  any    // the answer in the form in which the API expects it back
+
+	recorded bool // its text is in the transcript, with its tokens
 }
 
 // stop is the reason for which an answer ended.

@@ -50,10 +50,15 @@ func newToolbox(tools []agent.Tool) (*toolbox, error) {
 
 // run makes the calls of one answer in parallel. The results are in the order of the calls.
 // The error is one of the attempt: errors in a call are passed to the model.
-func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]result, error) {
+func (b *toolbox) run(ctx context.Context, c *conversation, a *answer) ([]result, error) {
+	calls := a.calls
 	results := make([]result, len(calls))
-	for _, k := range calls {
-		c.task.Record(agent.ToolCall{ID: k.id, Tool: k.name, Arguments: recorded(k.args)})
+	for i, k := range calls {
+		entry := agent.ToolCall{ID: k.id, Tool: k.name, Arguments: recorded(k.args)}
+		if i == 0 && !a.recorded {
+			entry.TokensIn, entry.TokensOut = a.tokens.In(), a.tokens.Output
+		}
+		c.task.Record(entry)
 	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxAtOnce)

@@ -33,8 +33,8 @@ func (r *Replies) Problems(b *workflow.Bundle) workflow.Diagnostics {
 	return found.Sort()
 }
 
-// At returns the position of the first reply of a key, as far as it is known.
-func (r *Replies) At(key string) workflow.Pos { return r.place(key, 0) }
+// At returns the position of a key, as far as it is known.
+func (r *Replies) At(key string) workflow.Pos { return r.keys[key] }
 
 // place returns the position of an entry, as far as it is known.
 func (r *Replies) place(key string, i int) workflow.Pos {

@@ -22,9 +22,10 @@ func Parse(file string, text []byte) (*Replies, workflow.Diagnostics) {
 
 // Read reads replies that are a part of another file. Its document reports the errors.
 func Read(n strictyaml.Node) *Replies {
-	r := &Replies{lists: map[string][]Reply{}, places: map[string][]workflow.Pos{}}
+	r := &Replies{lists: map[string][]Reply{}, places: map[string][]workflow.Pos{}, keys: map[string]workflow.Pos{}}
 	for _, e := range n.Map().Entries() {
 		checkKey(e)
+		r.keys[e.Name] = e.Key.Pos()
 		if list, places := parseList(e.Value); len(list) > 0 {
 			r.lists[e.Name], r.places[e.Name] = list, places
 		}

@@ -56,6 +56,7 @@ import (
 type Replies struct {
 	lists  map[string][]Reply        // none is empty
 	places map[string][]workflow.Pos // of the entries; empty if they were loaded from a run
+	keys   map[string]workflow.Pos   // of the keys; empty likewise
 }
 
 // others is the key for every task that has none of its own.
@@ -66,9 +67,10 @@ func (r *Replies) Over(others *Replies) *Replies {
 	if others == nil {
 		return r
 	}
-	all := &Replies{lists: maps.Clone(others.lists), places: maps.Clone(others.places)}
+	all := &Replies{lists: maps.Clone(others.lists), places: maps.Clone(others.places), keys: maps.Clone(others.keys)}
 	maps.Copy(all.lists, r.lists)
 	maps.Copy(all.places, r.places)
+	maps.Copy(all.keys, r.keys)
 	return all
 }
 
