@@ -56,9 +56,10 @@ func (e *NestedError) Hint() string {
 
 // CheckNesting returns a *[NestedError] if this process belongs to too many runs inside of each
 // other to start another one.
-func (p *Project) CheckNesting() error {
-	most := p.Config().MaxNesting
-	if depth := trust.Depth(); depth >= most {
+func (p *Project) CheckNesting() error { return p.checkDepth(trust.Depth()) }
+
+func (p *Project) checkDepth(depth int) error {
+	if most := p.Config().MaxNesting; depth >= most {
 		return &NestedError{Depth: depth, Most: most}
 	}
 	return nil
@@ -83,7 +84,8 @@ type outer struct {
 // has recorded the run and calls done, no other run can start inside of the same one: each reserves
 // its limits.
 func (p *Project) nested(ctx context.Context, limits *workflow.Limits, labels *map[string]string, plan func() check.Plan) (done func(), err error) {
-	if err := p.CheckNesting(); err != nil || trust.Depth() == 0 {
+	depth := trust.Depth() // which reads about every process above this one
+	if err := p.checkDepth(depth); err != nil || depth == 0 {
 		return func() {}, err
 	}
 	var ends []func()

@@ -312,17 +312,23 @@ func TestDriverNeedsTrust(t *testing.T) {
 // A file that a project names as a secret is not opened before the user approves that.
 func TestSecretsOutsideNeedTrust(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	file := filepath.Join(t.TempDir(), "key.txt")
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	file := filepath.Join(home, "key.txt")
 	writeFile(t, file, "very-secret-value\n")
 	for place, config := range map[string]string{
-		"a secret": "secrets: {K: {file: " + strconv.Quote(file) + "}}\n",
-		"a key":    "providers: {work: {api: openai, base_url: \"https://models.example\", key: {file: " + strconv.Quote(file) + "}}}\n",
+		"one at home": "secrets: {K: {file: ~/key.txt}}\n",
+		"a secret":    "secrets: {K: {file: " + strconv.Quote(file) + "}}\n",
+		"a key":       "providers: {work: {api: openai, base_url: \"https://models.example\", key: {file: " + strconv.Quote(file) + "}}}\n",
 	} {
 		p := open(t, map[string]string{".hocket/config.yml": config, "w.yml": "steps: [{id: a, agent: shell, config: {command: [echo, very-secret-value]}}]\n"}, hocket.Options{})
 		if got := p.Mask("very-secret-value"); got != "very-secret-value" {
 			t.Errorf("%s was read: %s", place, got)
 		}
 		powers, err := p.Powers()
+		if err == nil && (len(powers) != 1 || !strings.Contains(powers[0].What, file)) {
+			t.Errorf("%s: the powers do not name %s: %v", place, file, powers)
+		}
 		if err == nil {
 			err = p.Trust(powers)
 		}

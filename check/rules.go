@@ -113,7 +113,8 @@ type Rule struct {
 	Summary  string
 }
 
-// Rules returns the rules of this package. Each has a page in docs/rules under its code.
+// Rules returns the rules of this package, for the tests that compare them with fixtures and with the
+// documentation: each has a page in docs/rules under its code.
 func Rules() []Rule {
 	var list []Rule
 	for _, r := range rules {

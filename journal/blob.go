@@ -96,8 +96,8 @@ func checksum(run int64, seq int, data, places string) uint32 {
 	var key [16]byte
 	binary.LittleEndian.PutUint64(key[:], uint64(run))
 	binary.LittleEndian.PutUint64(key[8:], uint64(seq))
-	sum := crc32.Update(crc32.Checksum(key[:], castagnoli), castagnoli, []byte(data))
-	return crc32.Update(sum, castagnoli, []byte(places))
+	sum := crc32.Update(crc32.Checksum(key[:], castagnoli()), castagnoli(), []byte(data))
+	return crc32.Update(sum, castagnoli(), []byte(places))
 }
 
 // takeOut removes the long strings from a JSON text. Keys stay.

@@ -33,7 +33,7 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 		".hocket/agents/typo.yml": "agent: strit\nprompt: x\n",
 		".hocket/agents/deaf.yml": "agent: strict\nprompt: x\nmax_turns: 5\n",
 	})
-	p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"strict": strict})})
+	p, err := project.Open(dir, project.Options{State: dir, Executors: fixed(map[string]agent.Executor{"strict": strict})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestSettingsWithoutTheProgram(t *testing.T) {
 		"w.yml": "steps:\n  - {agent: away, prompt: x, config: {mode: subagnet}}\n  - {agent: away, prompt: x, config: {maxSteps: five, permission: {edit: never}}}\n",
 	})
 	away := agent.New(agent.Traits{Prompted: true, Settings: settings, Missing: func() string { return "away is not installed" }}, nil)
-	p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"away": away})})
+	p, err := project.Open(dir, project.Options{State: dir, Executors: fixed(map[string]agent.Executor{"away": away})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestAgentsAreLookedUpOnce(t *testing.T) {
 		count := 0
 		absent := agent.New(agent.Traits{Prompted: true, Missing: func() string { count++; return "install it" }}, nil)
 		dir := write(t, map[string]string{"a.yml": "name: a\nsteps:\n" + strings.Repeat("- {prompt: x}\n- {agent: absent, prompt: x}\n", steps)})
-		p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"absent": absent})})
+		p, err := project.Open(dir, project.Options{State: dir, Executors: fixed(map[string]agent.Executor{"absent": absent})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -299,12 +300,28 @@ func readPlace(n strictyaml.Node) Place {
 		return Place{}
 	}
 	m := n.Map()
-	p := Place{Env: m.Name("env"), File: m.String("file")}
+	p := Place{Env: m.Name("env"), File: readPath(m, "file")}
 	unknown := m.Done()
 	if (p.Env == "") == (p.File == "") && unknown == 0 && n.IsMap() {
 		n.Errorf(codeConfig, "write either `env: VARIABLE` or `file: PATH`", "invalid location of a secret: expected exactly one of env and file")
 	}
 	return p
+}
+
+// readPath reads the path of a file, and replaces ~/ at its beginning by the home directory: what needs trust is the
+// file that is read.
+func readPath(m *strictyaml.Map, key string) string {
+	file := m.String(key)
+	below, ok := strings.CutPrefix(file, "~/")
+	if !ok {
+		return file
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		m.Peek(key).Errorf(codeConfig, "set HOME, or write the path without ~", "%q is in the home directory, which is unknown", file)
+		return file
+	}
+	return filepath.Join(home, below)
 }
 
 func readServers(m *strictyaml.Map, secrets map[string]Place, at map[string]workflow.Pos) []Server {

@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/shell"
 	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // A project reads its files and reports the errors in them. To run a workflow, use
@@ -24,7 +25,10 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	p, err := project.Open(dir, project.Options{Executors: project.Fixed(map[string]agent.Executor{"shell": shell.New(shell.Options{})})})
+	executors := func(string, project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+		return map[string]agent.Executor{"shell": shell.New(shell.Options{})}, nil, nil
+	}
+	p, err := project.Open(dir, project.Options{Executors: executors})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -42,6 +42,7 @@ func empowered(t *testing.T, dir, user string) *project.Project {
 
 // Everything that needs trust is found, wherever it is written.
 func TestPowers(t *testing.T) {
+	t.Setenv("HOME", "/home/ada")
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  []string // what and where, for each power of w.yml
@@ -78,9 +79,9 @@ browser: {program: ./chrome}
 			"sends the key in the variable WORK_KEY to https://evil.example .hocket/config.yml:2",
 			"opens pages with the program ./chrome .hocket/config.yml:13",
 			"reads the secret ENV from the variable GITHUB_TOKEN .hocket/config.yml:9",
-			"reads the secret SSH from the file ~/.ssh/id_rsa .hocket/config.yml:6",
+			"reads the secret SSH from the file /home/ada/.ssh/id_rsa .hocket/config.yml:6",
 			"reads the secret UP from the file ../up .hocket/config.yml:7",
-			"uses the key in the file ~/.key for openai .hocket/config.yml:4",
+			"uses the key in the file /home/ada/.key for openai .hocket/config.yml:4",
 			"connects to the MCP server u at https://mcp.example, with Authorization from the secret ENV .hocket/config.yml:12",
 			"starts the MCP server m: ./evil.sh mcp, with K from the secret ENV .hocket/config.yml:11",
 		}},
@@ -135,6 +136,16 @@ browser: {program: ./chrome}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
+	}
+}
+
+// Without a home directory, nothing is read from a folder of the project that is named ~.
+func TestNoHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	p := empowered(t, write(t, map[string]string{".hocket/config.yml": "secrets:\n  SSH: {file: ~/.ssh/id_rsa}\n"}), "")
+	found := p.Diagnostics()
+	if len(found) != 1 || found[0].Line != 2 || found[0].Column != 15 || !strings.Contains(found[0].Detail, "set HOME") {
+		t.Errorf("%+v", found)
 	}
 }
 

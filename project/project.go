@@ -42,13 +42,6 @@ type Options struct {
 	Away bool
 }
 
-// Fixed returns Options.Executors for executors that do not depend on the project.
-func Fixed(executors map[string]agent.Executor) func(string, Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
-	return func(string, Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
-		return executors, nil, nil
-	}
-}
-
 // Project is a directory with workflows and agents. After Open, AddPowers and Report it
 // does not change, and is safe for concurrent use.
 type Project struct {

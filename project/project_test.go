@@ -46,11 +46,16 @@ func open(t *testing.T, dir string, talkers ...string) *project.Project {
 		executors[name] = talker
 	}
 	reserved := slices.DeleteFunc(slices.Clone(talkers), func(name string) bool { return name != reservedName })
-	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: project.Fixed(executors), Reserved: reserved})
+	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: fixed(executors), Reserved: reserved})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// fixed returns Options.Executors for executors that do not depend on the project.
+func fixed(executors map[string]agent.Executor) func(string, project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+	return func(string, project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) { return executors, nil, nil }
 }
 
 func load(t *testing.T, p *project.Project, name string) *project.Loaded {

@@ -14,7 +14,6 @@ import (
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/handoff/protocol"
-	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/syntax/xml"
@@ -275,15 +274,13 @@ func inputFlags(command string) []string {
 // with; "" if only the page says what the code means.
 func allCodes() map[string]string {
 	all := make(map[string]string)
-	for _, list := range [][]strictyaml.Code{syntax.Codes, project.Codes()} {
-		for _, c := range list {
-			all[c.Name] = ""
-		}
+	for _, c := range syntax.Codes {
+		all[c.Name] = ""
 	}
 	for _, c := range protocol.Codes {
 		all[c.Name] = ""
 	}
-	for _, code := range []string{agent.CodeDefinition, agent.CodeReserved, cli.CodeManifest, tool.CodeDefinition, scripted.CodeReplies, "reply-unused", trial.Code, cassette.Code} {
+	for _, code := range append(project.Codes, agent.CodeDefinition, agent.CodeReserved, cli.CodeManifest, tool.CodeDefinition, scripted.CodeReplies, "reply-unused", trial.Code, cassette.Code) {
 		all[code] = ""
 	}
 	for _, r := range check.Rules() {

@@ -2,18 +2,21 @@ package server
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
 	"github.com/hocket-dev/hocket"
 )
 
-// A project whose runs are on another server is not connected to it before a person trusts the project. Until then, what
-// is about all projects leaves out its runs: the pages and streams of the others work, and here a person can approve it.
+// A project whose runs are on another server is not connected to it before a person trusts the project, and not at all if
+// this program does not have its driver. Until then, what is about all projects leaves out its runs: the pages and streams
+// of the others work, and here a person can approve it.
 
-// Closed reports whether an error means that the runs of a project cannot be read before a person trusts the project.
-func Closed(err error) bool { return errors.As(err, new(*hocket.UntrustedError)) }
+// Closed reports whether an error means that the runs of a project cannot be read before a person trusts the project or
+// changes its driver.
+func Closed(err error) bool {
+	return isA[*hocket.UntrustedError](err) || isA[*hocket.UnknownDriverError](err)
+}
 
 // open returns nil instead of an error that means that a project is closed.
 func open(err error) error {
@@ -56,7 +59,7 @@ func (p served) WatchSince(ctx context.Context, since int64) iter.Seq2[hocket.Ch
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(time.Second): // somebody may trust it
+			case <-time.After(time.Second): // somebody may have changed that
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,12 +13,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
 )
 
 // fixture is a server on loopback with one project.
@@ -30,6 +33,18 @@ type fixture struct {
 	access *Access
 	admin  string // a token
 	stop   func()
+	reads  atomic.Int64 // of the events of a run, if the project's driver is counted
+}
+
+// counted is a driver that counts how often the events of runs are read.
+type counted struct {
+	driver.Driver
+	reads *atomic.Int64
+}
+
+func (c *counted) Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error] {
+	c.reads.Add(1)
+	return c.Driver.Events(ctx, run, after, follow)
 }
 
 const hello = "name: hello\ninputs:\n  who: {type: string, default: world}\nsteps:\n  - {id: greet, agent: greeter, prompt: \"Hello ${inputs.who}\"}\n  - {id: repeat, agent: greeter, prompt: again}\n"
@@ -71,6 +86,10 @@ func (f *fixture) start() {
 	f.t.Helper()
 	p, err := hocket.Open(f.dir, hocket.Options{Via: "http", Drivers: map[string]hocket.OpenDriver{
 		"temporal": func(s hocket.DriverSetup) (driver.Driver, error) { return local.Open(s.State, local.Options{}) },
+		"counted": func(s hocket.DriverSetup) (driver.Driver, error) {
+			d, err := local.Open(s.State, local.Options{})
+			return &counted{d, &f.reads}, err
+		},
 	}})
 	if err != nil {
 		f.t.Fatal(err)

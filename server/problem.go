@@ -95,6 +95,7 @@ var kinds = []struct {
 	{isA[*hocket.NameTakenError], http.StatusConflict, "name-taken"},
 	{isA[*hocket.MissingAgentError], http.StatusConflict, "missing-agent"},
 	{isA[*hocket.MovedError], http.StatusConflict, "moved"},
+	{isA[*hocket.UnknownDriverError], http.StatusConflict, "unknown-driver"},
 	{func(err error) bool { return errors.Is(err, hocket.ErrClosed) }, http.StatusServiceUnavailable, "stopping"},
 	{func(err error) bool { return errors.Is(err, context.Canceled) }, http.StatusServiceUnavailable, "stopping"},
 }

@@ -19,6 +19,7 @@ type Project struct {
 	Driven    int    `json:"driven" doc:"How many of its runs this server drives now"`
 	Problems  int    `json:"problems" doc:"How many errors its files have"`
 	Trusted   bool   `json:"trusted" doc:"Whether its user has approved all that its files can do"`
+	Problem   string `json:"problem,omitempty" doc:"Why its runs cannot be read, unless that is because it is not trusted"`
 }
 
 func (a *api) addProjects() {
@@ -85,13 +86,20 @@ func (s *Server) Projects(ctx context.Context) ([]Project, error) {
 // describe describes a project. Whether it is trusted may have been true for some time.
 func (s *Server) describe(ctx context.Context, p served, age time.Duration) (Project, error) {
 	_ = p.Reload() // if the files have mistakes, the old ones stay in use
-	counts, err := p.Count(ctx, time.Now())
-	if err != nil {
-		return Project{}, err
+	counts, err := p.Project.Count(ctx, time.Now())
+	if ctx.Err() != nil {
+		return Project{}, ctx.Err()
 	}
 	one := Project{
 		Name: p.name, Root: p.Root(), Workflows: len(p.Workflows()),
 		Questions: counts.Questions, Driven: p.drives.running(), Trusted: p.approved.within(age, p),
+	}
+	if err != nil && !isA[*hocket.UntrustedError](err) {
+		why := s.Explain(ctx, err)
+		one.Problem = why.Detail
+		if why.Hint != "" {
+			one.Problem += "; " + why.Hint
+		}
 	}
 	for _, d := range p.Agents().Definitions() {
 		if !d.Builtin {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -38,4 +39,26 @@ func TestProjectOnAServer(t *testing.T) {
 	shown := read[Trust](t, f.want(http.StatusOK, "GET", f.path("/trust"), nil))
 	f.want(http.StatusNoContent, "POST", f.path("/trust"), map[string]string{"digest": shown.Digest})
 	f.want(http.StatusOK, "GET", f.path("/runs"), nil)
+}
+
+// A project with a driver that this program does not have is listed with that problem, and does not get in the way of the
+// others.
+func TestProjectWithUnknownDriver(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/config.yml": "driver: elsewhere\n"})
+	for _, path := range []string{"/api/questions", "/metrics", f.path("")} {
+		f.want(http.StatusOK, "GET", path, nil)
+	}
+	all := read[[]Project](t, f.want(http.StatusOK, "GET", "/api/projects", nil))
+	if len(all) != 1 || !strings.Contains(all[0].Problem, `unknown driver "elsewhere"`) || !strings.Contains(all[0].Problem, "config.yml") || all[0].Workflows != 2 {
+		t.Errorf("listed as %+v", all)
+	}
+	if text := f.want(http.StatusConflict, "GET", f.path("/runs"), nil); !strings.Contains(text, "urn:hocket:unknown-driver") {
+		t.Error(text)
+	}
+	if err := os.WriteFile(filepath.Join(f.dir, ".hocket", "config.yml"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if all = read[[]Project](t, f.want(http.StatusOK, "GET", "/api/projects", nil)); all[0].Problem != "" {
+		t.Errorf("without the driver: %+v", all)
+	}
 }

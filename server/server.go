@@ -85,6 +85,7 @@ type Server struct {
 	log      *slog.Logger
 	handler  http.Handler
 	states   states
+	ahead    ahead
 	hooks    chan struct{} // one for each request to a webhook that is checked
 	large    chan struct{} // one for each large one that is read
 	heavy    chan struct{} // one for each request with a large body that is handled

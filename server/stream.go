@@ -29,7 +29,7 @@ func (a *api) addStreams() {
 			After string `query:"after" doc:"The id of an event" maxLength:"50"`
 			Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"200"`
 		}) (*reply[page[Event]], error) {
-			_, r, err := a.run(ctx, &in.InRun)
+			p, r, err := a.run(ctx, &in.InRun)
 			if err != nil {
 				return nil, err
 			}
@@ -37,20 +37,13 @@ func (a *api) addStreams() {
 			if err != nil {
 				return nil, err
 			}
-			out := page[Event]{Items: []Event{}}
-			for e, err := range r.History(ctx, after) {
-				if err != nil {
-					return nil, err
-				}
-				if len(out.Items) == in.Limit {
-					out.Next = out.Items[in.Limit-1].ID
-					break
-				}
-				one, err := eventOf(e)
-				if err != nil {
-					return nil, err
-				}
-				out.Items = append(out.Items, *one)
+			found, more, err := a.history(ctx, p, r, after, in.Limit)
+			if err != nil {
+				return nil, err
+			}
+			out := page[Event]{Items: found}
+			if more {
+				out.Next = found[len(found)-1].ID
 			}
 			return say(out), nil
 		})

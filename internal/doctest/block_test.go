@@ -165,10 +165,13 @@ func (b *block) check(t *testing.T, dir, text string) workflow.Diagnostics {
 		t.Fatal(err)
 	}
 	model := llm.New(llm.Options{Providers: map[string]llm.Provider{"any": {API: llm.Compatible}}, DefaultModel: "any/model"})
-	p, err := project.Open(dir, project.Options{Executors: project.Fixed(map[string]agent.Executor{
+	executors := map[string]agent.Executor{
 		"shell": llm.Toolset(shell.New(shell.Options{}), model), "file": llm.Toolset(file.New(), model),
 		"http": llm.Toolset(http.New(http.Options{}), model), "browser": llm.Toolset(browser.New(browser.Options{}), model),
-	})})
+	}
+	p, err := project.Open(dir, project.Options{Executors: func(string, project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+		return executors, nil, nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

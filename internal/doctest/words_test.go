@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/schema"
 )
 
@@ -79,13 +78,4 @@ func words(schema any) []string {
 	}
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(word string) bool { return word == "$schema" })
-}
-
-// Every rule has a page.
-func TestEveryRuleHasAPage(t *testing.T) {
-	for _, rule := range check.Rules() {
-		if _, err := os.Stat(filepath.Join(root, "docs", "rules", rule.Code+".md")); err != nil {
-			t.Errorf("rule %s has no page: %v", rule.Code, err)
-		}
-	}
 }
