@@ -35,15 +35,7 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 	for i := range all {
 		info := &all[i]
 		info.Size = sizeOf(info.Dir)
-		if info.Opened && err == nil {
-			var m marker
-			if m, err = readMarker(info.Dir); err == nil {
-				info.Edited, err = s.isEdited(ctx, info.Dir, m)
-			}
-			if err != nil && ctx.Err() == nil { // it is listed, and stays
-				info.Problem, err = err.Error(), nil
-			}
-		}
+		info.Edited = info.Opened && isEdited(info.Dir)
 	}
 	return all, err
 }
@@ -179,9 +171,8 @@ func (s *Store) removeUnused(ctx context.Context, home string) (int64, error) {
 		return 0, err
 	}
 	if info.asCopy().Opened {
-		edited, err := s.isEdited(ctx, home, marker{Attempt: info.Attempt, Base: info.Base})
-		if err != nil || edited {
-			return 0, ctx.Err()
+		if isEdited(home) {
+			return 0, nil
 		}
 	} else if info.Captured == "" {
 		if _, err := s.recover(ctx, home, marker{Attempt: info.Attempt, Base: info.Base}); err != nil {
