@@ -98,15 +98,14 @@ func plural(n int, word string) string {
 
 // resolve has an agent or a person resolve conflicts. answer is that of a person to the question about them, or nil.
 func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *engine.Answer) driver.Outcome {
-	var files, list []string
+	var list []string
 	for _, f := range m.Conflicts {
-		files = append(files, f.Path)
 		list = append(list, fmt.Sprintf("%s (%s)", f.Path, f.Kind))
 	}
 	conflict := strings.Join(list, ", ")
 	switch {
 	case c.byPerson():
-		return c.askResolved(ctx, m, files, conflict, answer)
+		return c.askResolved(ctx, m, conflict, answer)
 	case c.task.Agent == workflow.MergeAgent && !c.task.ByPerson():
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict, Permanent: true}}
 	}
@@ -121,7 +120,7 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 	case c.task.ByPerson() && strings.TrimSpace(out.Output) == giveUp:
 		return unresolved(conflict)
 	}
-	return c.checkMarkers(ctx, out, files)
+	return c.checkMarkers(ctx, out, m.Conflicts)
 }
 
 func conflictList(conflicts []workspace.Conflict) string {
@@ -133,8 +132,8 @@ func conflictList(conflicts []workspace.Conflict) string {
 }
 
 // checkMarkers fails an attempt that left conflict markers.
-func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, files []string) driver.Outcome {
-	markers, err := c.store.Markers(ctx, out.Workspace, files)
+func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, conflicts []workspace.Conflict) driver.Outcome {
+	markers, err := c.store.Markers(ctx, out.Workspace, conflicts)
 	switch {
 	case err != nil:
 		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: err.Error()}
@@ -162,7 +161,7 @@ const (
 )
 
 // askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
-func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string, answer *engine.Answer) driver.Outcome {
+func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflict string, answer *engine.Answer) driver.Outcome {
 	w, asked, err := c.conflicted(ctx, m.Commit, answer)
 	if err != nil {
 		return unprepared(err)
@@ -173,7 +172,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 	case answer != nil && answer.Value == giveUp:
 		return collected(ctx, w, c.task, unresolved(conflict))
 	case asked:
-		markers, err := w.Markers(files)
+		markers, err := w.Markers(ctx, m.Conflicts)
 		switch {
 		case err != nil:
 			return unprepared(err)
