@@ -22,7 +22,19 @@ import (
 
 // workspaces opens the store of the project's workspaces.
 func (p *Project) workspaces(ctx context.Context) (*workspace.Store, error) {
-	return workspace.Open(ctx, p.workspaceDir(), p.workDir())
+	s, err := workspace.Open(ctx, p.workspaceDir(), p.workDir())
+	if err == nil {
+		s.Locks = landingLocks()
+	}
+	return s, err
+}
+
+// landingLocks is where the locks of landings are; "": in the stores of their projects.
+func landingLocks() string {
+	if home := stateHome(); home != "" {
+		return filepath.Join(home, "hocket", "landings")
+	}
+	return ""
 }
 
 func (p *Project) workspaceDir() string { return filepath.Join(p.State(), "workspaces") }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -50,6 +49,9 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	plan, err := c.store.Plan(ctx, l, maxLandDiff)
 	if err != nil {
 		return unlanded(ctx, err)
+	}
+	for _, e := range plan.Ended {
+		c.at.Log([]byte(e.String() + "\n"))
 	}
 	if len(plan.Diff.Files) == 0 {
 		return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
@@ -157,9 +159,6 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 	l := workspace.Landing{
 		ID: c.run + "/" + c.task.Address, Run: c.run, How: howOf(c.task.Settings), Base: base, Commit: c.task.Workspace,
 		Message: cmp.Or(text("message"), fmt.Sprintf("%s: changes of run %s", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
-	}
-	if home := stateHome(); home != "" {
-		l.Locks = filepath.Join(home, "hocket", "landings")
 	}
 	if l.How == workspace.AsBranch {
 		if l.Branch = text("branch"); l.Branch == "" { // an earlier landing of the run may have made one

@@ -24,8 +24,11 @@ func (f *fixture) files() map[string]string {
 // intend prepares a landing as far as its process may be killed before it changes anything.
 func (f *fixture) intend(s *Store, l Landing) *intent {
 	f.Helper()
-	in, err := s.intend(f.Context(), l, nameOf(l.Run)+"."+nameOf(l.ID))
+	c, _, err := s.begin(f.Context(), l)
 	f.no(err)
+	in, err := s.intend(f.Context(), l, c)
+	f.no(errors.Join(err, c.Release()))
+	c.lock = nil
 	return in
 }
 
@@ -283,7 +286,7 @@ func TestLandingOnFullDisk(t *testing.T) {
 	if state, repo, found := strings.Cut(os.Getenv("HOCKET_TEST_FULL"), "\n"); found {
 		f := &fixture{t, repo, state}
 		s := f.open()
-		in, err := s.readIntent("r1.land")
+		in, err := (*checkout)(nil).read(filepath.Join(s.dir, "land", "r1.land"))
 		f.no(err)
 		fmt.Println("error:", s.carryOut(t.Context(), in))
 		return
@@ -377,8 +380,9 @@ func TestFinishAfterTheIndex(t *testing.T) {
 			f.no(os.Link(index, index+".test"))
 			return nil
 		}))
-		f.no(os.Rename(index+".test", index+".lock")) // as it is while the lock is held
-		f.no(os.Link(index, index+".hocket-old"))
+		swap, err := s.indexSwap() // as it is while the lock is held
+		f.no(err)
+		f.no(errors.Join(os.Rename(index+".test", swap.lock), os.Link(index, swap.held), os.Link(index, swap.old)))
 		if moved {
 			f.git(f.repo, "update-ref", "refs/heads/main", f.git(f.repo, "commit-tree", "-p", "HEAD", "-m", "mine", "HEAD^{tree}"))
 		}
@@ -412,24 +416,26 @@ func TestProjectsInOneCheckout(t *testing.T) {
 	for i := range 2 {
 		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "state"), filepath.Join(f.repo, fmt.Sprint("p", i+1)))
 		f.no(err)
+		s.Locks = locks
 		b := f.capture(s, "r1")
 		files := map[string]string{"shared": lines(60, 10*i+10, "agent") + "mine\n"}
 		for n := range 40 {
 			files[fmt.Sprintf("p%d/new%d", i+1, n)] = "new\n"
 		}
-		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: f.change(s, "step", b.Commit, files), Locks: locks})
+		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: f.change(s, "step", b.Commit, files)})
 		stores, landings = append(stores, s), append(landings, l)
 	}
-	one, err := stores[0].lockFile(landings[0])
+	one, err := stores[0].lockFile()
 	f.no(err)
-	if two, err := stores[1].lockFile(landings[1]); err != nil || one != two {
+	if two, err := stores[1].lockFile(); err != nil || one != two {
 		t.Errorf("the locks are %s and %s, %v", one, two, err)
 	}
 	dir := filepath.Join(t.TempDir(), "linked")
 	f.git(f.repo, "worktree", "add", "-q", dir)
 	linked, err := Open(t.Context(), filepath.Join(t.TempDir(), "state"), dir)
 	f.no(err)
-	if other, err := linked.lockFile(landings[0]); err != nil || other == one {
+	linked.Locks = locks
+	if other, err := linked.lockFile(); err != nil || other == one {
 		t.Errorf("a linked worktree has the same lock, %v", err)
 	}
 

@@ -30,6 +30,11 @@ const Include = ".worktreeinclude"
 // Capture captures the user's checkout as the base of a run. The patterns of include are added to
 // those of .worktreeinclude. The same files and the same Head give the same commit.
 func (s *Store) Capture(ctx context.Context, run string, include []string) (Base, error) {
+	steady, ended, err := s.steadySoon(ctx)
+	if err != nil {
+		return Base{}, err
+	}
+	defer steady.Release()
 	head, err := s.head(ctx)
 	if err != nil {
 		return Base{}, err
@@ -42,6 +47,9 @@ func (s *Store) Capture(ctx context.Context, run string, include []string) (Base
 	snap, err := s.snapshot(ctx, head, head.commit, include)
 	if err != nil {
 		return Base{}, err
+	}
+	for _, e := range ended {
+		snap.warnings = append(snap.warnings, e.String())
 	}
 	return Base{snap.commit, head.commit, snap.warnings}, s.pin(ctx, run, "base", snap.commit)
 }

@@ -242,6 +242,9 @@ func (s *Store) releaseProvisional(ctx context.Context) error {
 // Release forgets a run: its workspaces, except for those in use or that cannot be captured and copies that a person has changed, its commits, its
 // landings, and the ref in the user's repository.
 func (s *Store) Release(ctx context.Context, run string) error {
+	if _, err := s.Withdraw(ctx, run); err != nil {
+		return err
+	}
 	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", nameOf(run), "*", markerName))
 	for _, file := range homes {
 		_, wrong := s.removeHome(ctx, filepath.Dir(file))

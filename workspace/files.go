@@ -176,6 +176,24 @@ func (in *intent) restoreFiles(checkout string, except map[string]bool) (left []
 	return left, err
 }
 
+// hasChanged reports whether all files are as they are after the landing.
+func (in *intent) hasChanged(checkout string) (bool, error) {
+	root, err := os.OpenRoot(checkout)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	for _, m := range in.Changes {
+		switch same, err := in.isOn(root, m, after); {
+		case err != nil && !errors.Is(err, errMoved):
+			return false, err
+		case !same:
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // order returns the order in which files are changed: first those that are removed, which may be in the way of a directory.
 func (in *intent) order(to int) []int {
 	var removed, others []int
@@ -269,7 +287,7 @@ func (in *intent) owns(parent *os.Root, dir string, side int) bool {
 
 // tempName returns the name of a new file beside the one that it will replace.
 func (in *intent) tempName(i int) string {
-	return ".hocket-" + digestOf(in.key)[:12] + "-" + strconv.Itoa(i)
+	return ".hocket-" + digestOf(filepath.Base(in.dir))[:12] + "-" + strconv.Itoa(i)
 }
 
 func (in *intent) removeTemps(root *os.Root) {

@@ -42,9 +42,6 @@ type Landing struct {
 	Include []string // as for Capture, only for AsPatch
 	Digest  string   // of the plan that a person has approved
 
-	// Locks is a directory for locks, the same for all stores of the user: several projects can be in one checkout, in which only one
-	// landing at a time may change files. "" means a directory of the store.
-	Locks string
 	// Approval identifies the approval. It lets [Store.Finish] finish the landing.
 	Approval string
 }
@@ -55,6 +52,8 @@ type Plan struct {
 	Ref     string // the branch that changes, "" with AsPatch
 	Message string // of the commit, as it will be; "" with AsPatch
 	Digest  string // of all that a person approves
+	// Ended are landings whose process was killed, and which were ended first.
+	Ended []Ended
 }
 
 // ChangedError means that a landing would no longer do what was approved. The new plan needs an
@@ -111,11 +110,17 @@ type Landed struct {
 
 // Plan computes what a landing would do. The patch of the diff has at most about limit bytes.
 func (s *Store) Plan(ctx context.Context, l Landing, limit int) (Plan, error) {
+	steady, ended, err := s.steady(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	defer steady.Release()
 	p, err := s.plan(ctx, l, limit)
 	if err != nil {
 		return Plan{}, err
 	}
 	p.q.remove()
+	p.Ended = ended
 	return p.Plan, nil
 }
 

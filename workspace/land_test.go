@@ -362,8 +362,7 @@ func TestFinish(t *testing.T) {
 		if _, found, err := s.Finish(t.Context(), l); found || err != nil {
 			t.Errorf("before it began: %v, %v", found, err)
 		}
-		in, err := s.intend(t.Context(), l, nameOf(l.Run)+"."+nameOf(l.ID))
-		f.no(err)
+		in := f.intend(s, l)
 		root, err := os.OpenRoot(f.repo)
 		f.no(err)
 		f.no(in.changeFile(root, 0, after))
@@ -398,7 +397,8 @@ func TestFinish(t *testing.T) {
 
 var kills = flag.Int("kills", 20, "how often TestLandIsKilled kills a landing")
 
-// TestLandIsKilled kills a process that lands, at random moments, and lands again.
+// TestLandIsKilled kills a process that lands, at random moments, and lands again. Before that, another run may begin, or the run may
+// be cancelled: then all has landed, or nothing.
 func TestLandIsKilled(t *testing.T) {
 	if file := os.Getenv("HOCKET_TEST_LAND"); file != "" {
 		landInChild(t, file)
@@ -441,6 +441,15 @@ func TestLandIsKilled(t *testing.T) {
 			}
 		}
 
+		switch i / 2 % 3 {
+		case 1:
+			f.capture(s, "r2")
+			f.allOrNothing(before)
+		case 2:
+			_, err := s.Withdraw(t.Context(), "r1")
+			f.no(err)
+			f.allOrNothing(before)
+		}
 		done := f.land(s, l)
 		if done.Files != 31 {
 			t.Errorf("landed %+v", done)
@@ -463,6 +472,26 @@ func TestLandIsKilled(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("kill %d, %s", i, how)
 		}
+	}
+}
+
+// allOrNothing compares the checkout with what it was before a landing that was killed.
+func (f *fixture) allOrNothing(before map[string]string) {
+	f.Helper()
+	now, landed := f.files(), 0
+	for name, text := range now {
+		switch old, was := before[name]; {
+		case !was && strings.HasPrefix(name, "many/"), name == "a.txt" && strings.HasSuffix(text, "ONE\ntwo\nthree\nand mine\n"):
+			landed++
+		case old != text:
+			f.Errorf("%s was %q (%v), is %q", name, old, was, text)
+		}
+	}
+	if landed != 0 && landed != 31 {
+		f.Errorf("%d files of the landing are left", landed)
+	}
+	if left, err := filepath.Glob(filepath.Join(f.repo, ".git", "*.lock")); err != nil || left != nil {
+		f.Errorf("left over: %v, %v", left, err)
 	}
 }
 

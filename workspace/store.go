@@ -29,6 +29,10 @@ type Store struct {
 	user *user  // nil: the project is not in a git repository
 	root string // the directory that is captured: the top of the user's work tree
 	sub  string // the project's directory below root, "" if it is the same
+
+	// Locks is a directory for locks, the same for all stores of the user: several projects can be in one checkout, which only one
+	// landing at a time may change, and no capture may read meanwhile. "" means a directory of the store.
+	Locks string
 }
 
 // user is the user's repository. Capture, Release and Land write to it.
