@@ -85,6 +85,7 @@ func (p *Project) Compact(ctx context.Context) error {
 // retain deletes what is not needed after a run has ended: its messages, and old runs as configured.
 func (r *Run) retain(ctx context.Context, res engine.Result) {
 	if res.Status.Done() {
+		_, _ = r.withdraw(ctx) // whatever captures the project next tries again
 		// What was made stays in the store. Other runs may have ended without a process that drove them. Collect tries again.
 		_, _ = r.p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return over || w.Run == r.id })
 		_ = session.OpenInbox(r.p.State()).Forget(r.id) // Collect tries again

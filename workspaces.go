@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workspace"
@@ -133,6 +134,44 @@ func (r *Run) OpenWorkspace(ctx context.Context, m Made) (string, error) {
 		return "", err
 	}
 	return store.OpenCopy(ctx, workspace.Attempt{Run: r.id, Address: m.Address, Number: max(1, m.Attempt)}, to)
+}
+
+// withdraw takes back what the run has landed only partly, because its process was killed, and says so.
+func (r *Run) withdraw(ctx context.Context) (note string, err error) {
+	if len(workspace.Unfinished(r.p.workspaceDir(), r.id)) == 0 { // nearly always
+		return "", nil
+	}
+	pin, err := r.pinned(ctx)
+	if err != nil {
+		return "", err
+	}
+	p, err := r.p.at(r.id, pin.Dir)
+	if err != nil {
+		return "", err
+	}
+	store, err := p.workspaces(ctx)
+	if err != nil {
+		return "", err
+	}
+	ended, err := store.Withdraw(ctx, r.id)
+	var notes []string
+	for _, e := range ended {
+		notes = append(notes, e.String())
+	}
+	return strings.Join(notes, "\n"), err
+}
+
+// HalfLanded returns the run whose process was killed while it landed a change, so that a part of that is in the checkout; "" if
+// there is none.
+func (p *Project) HalfLanded(ctx context.Context) (run string, err error) {
+	if !workspace.AnyInterrupted(landingLocks()) { // nearly always; git is not started in a project that is not trusted
+		return "", nil
+	}
+	err = p.ifIsolated(ctx, func(s *workspace.Store) error {
+		run, err = s.Interrupted()
+		return err
+	})
+	return run, err
 }
 
 // Workspaces returns the directories of steps that have their own workspaces.

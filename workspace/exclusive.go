@@ -269,9 +269,9 @@ func (s *Store) endNoted(ctx context.Context) ([]Ended, error) {
 
 // Withdraw ends the landings of a run whose process was killed. What was done completely stays; the rest is taken back.
 func (s *Store) Withdraw(ctx context.Context, run string) (ended []Ended, err error) {
-	dirs, err := filepath.Glob(filepath.Join(globEscape(s.dir), "land", nameOf(run)+".*"))
-	if dirs = slices.DeleteFunc(dirs, isOver); err != nil || len(dirs) == 0 {
-		return nil, err
+	dirs := Unfinished(s.dir, run)
+	if len(dirs) == 0 {
+		return nil, nil
 	}
 	c, err := s.lockCheckout(ctx)
 	if err != nil {
@@ -300,11 +300,14 @@ func (s *Store) Withdraw(ctx context.Context, run string) (ended []Ended, err er
 	return ended, nil
 }
 
-// isOver reports whether nothing has to be done any more for the landing that is intended in a directory.
-func isOver(dir string) bool {
-	var in intent
-	data, err := os.ReadFile(filepath.Join(dir, intentName))
-	return errors.Is(err, os.ErrNotExist) || err == nil && json.Unmarshal(data, &in) == nil && in.Done
+// Unfinished returns the directories of landings of a run that are at work or were killed. It opens no repository.
+func Unfinished(stateDir, run string) []string {
+	dirs, _ := filepath.Glob(filepath.Join(globEscape(stateDir), "land", nameOf(run)+".*")) // the pattern is valid
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		var in intent
+		data, err := os.ReadFile(filepath.Join(dir, intentName))
+		return errors.Is(err, os.ErrNotExist) || err == nil && json.Unmarshal(data, &in) == nil && in.Done
+	})
 }
 
 // AnyInterrupted reports whether a landing with a directory for locks may be at work or killed. It opens no repository.
