@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,7 +203,7 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 		return i.asGuest(ctx, run, task, at, make)
 	}
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
-		return unprepared(err)
+		return unprepared(cmp.Or(store.Gone(), err))
 	}
 	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, scripted: scripted, make: make}
 	switch {
@@ -352,7 +353,11 @@ func (c *attemptAt) prepare(ctx context.Context, w *workspace.Workspace) error {
 }
 
 func (c *attemptAt) checkout(ctx context.Context, from string) (*workspace.Workspace, error) {
-	return c.store.Checkout(ctx, c.attempt(), from)
+	w, err := c.store.Checkout(ctx, c.attempt(), from)
+	if err != nil {
+		err = cmp.Or(c.store.Gone(), err)
+	}
+	return w, err
 }
 
 func (c *attemptAt) attempt() workspace.Attempt {
@@ -387,7 +392,7 @@ func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTa
 	switch {
 	case out.Fault != nil: // the next attempt collects it, or keeps the directory
 	case err != nil:
-		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: "its files cannot be recorded: " + err.Error()}
+		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: "its files cannot be recorded: " + cmp.Or(w.Gone(), err).Error()}
 	default:
 		out.Workspace = commit
 	}

@@ -51,7 +51,16 @@ func (s *Store) Capture(ctx context.Context, run string, include []string) (Base
 	for _, e := range ended {
 		snap.warnings = append(snap.warnings, e.String())
 	}
+	if s.usesLFS() {
+		snap.warnings = append(snap.warnings, "files of Git LFS are pointers in workspaces")
+	}
 	return Base{snap.commit, head.commit, snap.warnings}, s.pin(ctx, run, "base", snap.commit)
+}
+
+// usesLFS reports whether the repository has files of Git LFS, by the attributes where its users set that.
+func (s *Store) usesLFS() bool {
+	text, err := readSmall(filepath.Join(s.root, ".gitattributes"))
+	return s.user != nil && err == nil && strings.Contains(text, "filter=lfs")
 }
 
 // point is a commit with what is needed to build on it.

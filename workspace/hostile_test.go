@@ -165,6 +165,9 @@ func TestFiltersOfTheUserDoNotRun(t *testing.T) {
 	f.git(f.repo, "commit", "-qm", "up")
 	s := f.open()
 	b := f.capture(s, "r1")
+	if b.Warnings != nil {
+		t.Errorf("warnings %v", b.Warnings)
+	}
 	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
 	if got := f.read(w.Root, "x.up"); got != "TEXT\n" {
 		t.Errorf("the workspace has %q", got)

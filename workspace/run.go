@@ -35,6 +35,21 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	return w, nil
 }
 
+// Gone returns an error if the user's repository is not where it was when the store was opened. Git would report objects that are
+// missing.
+func (s *Store) Gone() error {
+	if s.user == nil {
+		return nil
+	}
+	if _, err := os.Stat(s.user.objects); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the git repository of %s was moved or removed: retry the run from where it is now", s.root)
+	}
+	return nil
+}
+
+// Gone is [Store.Gone].
+func (w *Workspace) Gone() error { return w.store.Gone() }
+
 // Base returns the base of a run; "" if the store has none for it.
 func (s *Store) Base(ctx context.Context, run string) (string, error) {
 	return s.git.out(ctx, "for-each-ref", "--format=%(objectname)", refsOf(run)+"base")
