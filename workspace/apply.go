@@ -297,7 +297,7 @@ func (q *quarantine) moves(ctx context.Context, trees [2]tree) ([]move, error) {
 	return all, nil
 }
 
-func mode(text string) string { return strings.TrimPrefix(text, "000000") }
+func mode(text string) string { return strings.TrimPrefix(text, absent) }
 
 // carryOut does what is intended, as far as it was not done before. If that fails, it undoes what was done.
 func (s *Store) carryOut(ctx context.Context, in *intent) error {

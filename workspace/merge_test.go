@@ -192,3 +192,19 @@ func TestLinesLikeMarkers(t *testing.T) {
 		t.Errorf("what is not resolved has the markers %v, %v", left, err)
 	}
 }
+
+// TestDigestHasEveryPath has a path that looks like a part of what git prints.
+func TestDigestHasEveryPath(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	digests := map[string]bool{}
+	for _, content := range []string{"one\n", "two\n"} {
+		d, err := s.Diff(t.Context(), b.Commit, f.change(s, "step", b.Commit, map[string]string{"a 000000 b": content}), 0)
+		f.no(err)
+		digests[d.Digest] = true
+	}
+	if len(digests) != 2 {
+		t.Error("two changes have the same digest")
+	}
+}
