@@ -3,6 +3,7 @@ package workspace
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -87,5 +88,20 @@ func TestKeptDirectoriesAreHarmless(t *testing.T) {
 				t.Error("files were lost")
 			}
 		})
+	}
+}
+
+// TestConfigurationHasAnOrder has a workspace in which a person looks, and which the next process cleans: the configuration is still
+// ours, so nothing is put aside.
+func TestConfigurationHasAnOrder(t *testing.T) {
+	f := newFixture(t)
+	for _, key := range []string{"core.autocrlf", "core.ignorecase", "core.precomposeunicode", "core.longpaths", "core.protecthfs"} {
+		f.git(f.repo, "config", key, "false")
+	}
+	want := f.open().tree.settings
+	for range 20 {
+		if got := f.open().tree.settings; !slices.Equal(got, want) {
+			t.Fatalf("settings %v, then %v", want, got)
+		}
 	}
 }
