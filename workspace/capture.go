@@ -448,7 +448,11 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 	err = explain(ctx, "index-pack", index.Run(), &indexed)
 	_ = r.Close()
 	if wrong := explain(ctx, "pack-objects", pack.Wait(), &packed); wrong != nil {
-		return fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))
+		wrong = fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))
+		if err != nil { // one of them failed because the other did
+			return fmt.Errorf("%w; %w", err, wrong)
+		}
+		return wrong
 	}
 	if err == nil {
 		to.touch(name.String())
