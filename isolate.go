@@ -86,17 +86,27 @@ func (p *Project) canLand(ctx context.Context, store *workspace.Store, b *workfl
 	for _, w := range check.Workflows(*b) {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil && (replies == nil || !replies.CoversTask(n.ID)) {
-				branch, _ := t.Settings["branch"].(string)
-				if strings.Contains(branch, "${") { // it is known only later
-					branch = ""
-				}
-				if wrong := store.CanLand(ctx, howOf(t.Settings), branch); wrong != nil {
+				if wrong := canLandAs(ctx, store, t.Settings); wrong != nil {
 					err = fmt.Errorf("step %s of %s cannot land: %w", n.ID, w.Name, wrong)
 				}
 			}
 		})
 	}
 	return err
+}
+
+func canLandAs(ctx context.Context, store *workspace.Store, settings map[string]any) (err error) {
+	how := howOf(settings)
+	branch, _ := settings["branch"].(string)
+	switch {
+	case strings.Contains(branch, "${"): // it is known only later
+		branch = ""
+	case branch == "" && how == workspace.AsBranch:
+		if branch, err = store.FreeBranch(ctx, branchOf("run")); err != nil {
+			return err
+		}
+	}
+	return store.CanLand(ctx, how, branch)
 }
 
 // withoutGit reports that this machine cannot give steps workspaces of their own.

@@ -162,11 +162,14 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 	}
 	if l.How == workspace.AsBranch {
 		if l.Branch = text("branch"); l.Branch == "" { // an earlier landing of the run may have made one
-			l.Branch, err = c.store.FreeBranch(ctx, "hocket/"+c.run)
+			l.Branch, err = c.store.FreeBranch(ctx, branchOf(c.run))
 		}
 	}
 	return l, err
 }
+
+// branchOf returns the name of the branch on which a run lands if no other one is set.
+func branchOf(run string) string { return "hocket/" + run }
 
 func howOf(settings map[string]any) workspace.How {
 	return workspace.How(cmp.Or(workflow.FormatText(cmp.Or(settings["as"], any(""))), string(workspace.AsBranch)))

@@ -574,3 +574,32 @@ func TestWhatIsInTheWay(t *testing.T) {
 		t.Errorf(".env is %q", got)
 	}
 }
+
+// TestBranchesAboveAndBelow has branches because of which git cannot create others.
+func TestBranchesAboveAndBelow(t *testing.T) {
+	f := newFixture(t)
+	f.git(f.repo, "branch", "hocket")
+	f.git(f.repo, "branch", "a/b/c")
+	s := f.open()
+	b := f.capture(s, "r1")
+	l := Landing{ID: "land", Run: "r1", How: AsBranch, Base: b.Commit, Commit: f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})}
+	for name, want := range map[string]string{
+		"hocket/x": "branch hocket exists", "hocket/x/y": "branch hocket exists", "a/b": "branch a/b/c exists", "a": "branch a/b/c exists",
+		"hocket": "exists already", "a/b/d": "", "a-b": "",
+	} {
+		l.Branch = name
+		_, err := s.Plan(t.Context(), l, 0)
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", name, err, want)
+		}
+		if err := s.CanLand(t.Context(), AsBranch, name); (err != nil) != (want != "") {
+			t.Errorf("%q: error %v", name, err)
+		}
+	}
+	if name, err := s.FreeBranch(t.Context(), "hocket/r1"); err == nil || !strings.Contains(err.Error(), "branch hocket exists") {
+		t.Errorf("free is %q, %v", name, err)
+	}
+	if name, err := s.FreeBranch(t.Context(), "a/b"); err != nil || name != "a/b-2" {
+		t.Errorf("free is %q, %v", name, err)
+	}
+}

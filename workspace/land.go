@@ -270,14 +270,36 @@ func (s *Store) checkBranch(ctx context.Context, name string) error {
 	if reserved(name) {
 		return &BranchError{fmt.Sprintf("the name of branch %q can be taken for a commit: choose another one", name)}
 	}
+	switch other, err := s.branchAt(ctx, name); {
+	case err != nil:
+		return err
+	case other == name:
+		return &BranchError{fmt.Sprintf("branch %s exists already: choose another name", name)}
+	case other != "":
+		return beside(name, other)
+	}
 	found, err := s.user.out(ctx, "rev-parse", "-q", "--verify", "--end-of-options", name)
 	if err != nil {
 		return ctx.Err() // there is none
 	}
-	if s.user.do(ctx, "show-ref", "-q", "--verify", "refs/heads/"+name) == nil {
-		return &BranchError{fmt.Sprintf("branch %s exists already: choose another name", name)}
-	}
 	return &BranchError{fmt.Sprintf("the name of branch %q means %.12s already: choose another one", name, found)}
+}
+
+// branchAt returns the branch because of which git cannot create one with a name: that branch, or one whose name is a folder of the
+// other; "" if there is none.
+func (s *Store) branchAt(ctx context.Context, name string) (string, error) {
+	const heads = "refs/heads/"
+	for i, r := range name + "/" {
+		if r == '/' && s.user.do(ctx, "show-ref", "-q", "--verify", heads+name[:i]) == nil {
+			return name[:i], nil
+		}
+	}
+	below, err := s.user.out(ctx, "for-each-ref", "--count=1", "--format=%(refname)", heads+name+"/")
+	return strings.TrimPrefix(below, heads), err
+}
+
+func beside(name, other string) error {
+	return &BranchError{fmt.Sprintf("branch %s exists, and git cannot have the branch %s beside it: set another name as the branch of the landing", other, name)}
 }
 
 // BranchError means that a branch with a name cannot be created.
@@ -285,7 +307,7 @@ type BranchError struct{ why string }
 
 func (e *BranchError) Error() string { return e.why }
 
-// FreeBranch returns a name for a new branch: the given one or, if there is such a branch, one that begins with it.
+// FreeBranch returns a name for a new branch: the given one or, if there cannot be such a branch, one that begins with it.
 func (s *Store) FreeBranch(ctx context.Context, name string) (string, error) {
 	if s.user == nil {
 		return name, nil
@@ -295,8 +317,13 @@ func (s *Store) FreeBranch(ctx context.Context, name string) (string, error) {
 		if n > 2 {
 			free = fmt.Sprintf("%s-%d", name, n-1)
 		}
-		if err := s.user.do(ctx, "show-ref", "-q", "--verify", "refs/heads/"+free); err != nil {
+		switch other, err := s.branchAt(ctx, free); {
+		case err != nil:
+			return "", err
+		case other == "":
 			return free, ctx.Err()
+		case strings.HasPrefix(name, other+"/"): // so are all names that begin with this one
+			return "", beside(name, other)
 		}
 	}
 }
