@@ -168,7 +168,7 @@ func (s *Store) intend(ctx context.Context, l Landing, c *checkout) (*intent, er
 		return nil, &ChangedError{p.Plan}
 	}
 	in := &intent{
-		Landed: Landed{Commit: p.commit, Ref: p.Ref, Files: len(p.Diff.Files), Before: p.before},
+		Landed: Landed{Commit: p.commit, Ref: p.Ref, Files: len(p.Diff.Files)},
 		Run:    l.Run, Root: s.root, Digest: p.Digest, Approval: l.Approval, Head: p.head.commit, dir: s.intentDir(l), checkout: c,
 	}
 	if l.How == AsBranch {
@@ -187,9 +187,6 @@ func (s *Store) intend(ctx context.Context, l Landing, c *checkout) (*intent, er
 		}
 	}
 	if l.How != AsBranch {
-		if err := s.pin(ctx, l.Run, "before/"+nameOf(l.ID), p.before); err != nil {
-			return nil, err
-		}
 		if err := s.stage(ctx, l, p, in); err != nil {
 			return nil, err
 		}
@@ -248,9 +245,9 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 	if l.How == AsCommit {
 		include = nil
 	}
-	if again, err := s.snapshot(ctx, p.head, p.head.commit, include); err != nil {
+	if again, _, err := s.scan(ctx, p.q, include); err != nil {
 		return err
-	} else if again.tree != p.files[0] {
+	} else if again != p.files[0] {
 		return errMoved
 	}
 	g := p.q.with("GIT_WORK_TREE=" + fresh).in(fresh)

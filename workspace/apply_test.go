@@ -603,3 +603,27 @@ func TestBranchesAboveAndBelow(t *testing.T) {
 		t.Errorf("free is %q, %v", name, err)
 	}
 }
+
+// TestUserRewritesWhatLanded has a user who drops the commits on which a change landed. The store still has all that it needs.
+func TestUserRewritesWhatLanded(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
+	f.put("other.txt", "of the user\n")
+	f.git(f.repo, "add", ".")
+	f.git(f.repo, "commit", "-qm", "second")
+	f.put("dir/b.txt", "not committed\n")
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: c})
+	f.land(s, l)
+	f.git(f.repo, "reset", "-q", "--hard", b.Commit)
+	f.git(f.repo, "reflog", "expire", "--expire=now", "--all")
+	f.git(f.repo, "gc", "-q", "--prune=now")
+	for i := range maxPacks {
+		f.change(s, "step", b.Commit, map[string]string{"n.txt": strings.Repeat("n", i+1)})
+	}
+	f.no(s.collectGarbage(t.Context(), 0))
+	if out, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {
+		t.Error(out, err)
+	}
+}

@@ -44,17 +44,29 @@ func (s *Store) Capture(ctx context.Context, run string, include []string) (Base
 			return Base{}, err
 		}
 	}
-	snap, err := s.snapshot(ctx, head, head.commit, include)
+	q, err := s.quarantine("", "")
+	if err != nil {
+		return Base{}, err
+	}
+	defer q.remove()
+	files, warnings, err := s.scan(ctx, q, include)
+	if err != nil {
+		return Base{}, err
+	}
+	commit, err := q.commit(ctx, files, "The checkout when the run was started", head)
+	if err == nil && commit != head.commit {
+		err = q.seal(ctx, s.git, commit, head.commit)
+	}
 	if err != nil {
 		return Base{}, err
 	}
 	for _, e := range ended {
-		snap.warnings = append(snap.warnings, e.String())
+		warnings = append(warnings, e.String())
 	}
 	if s.usesLFS() {
-		snap.warnings = append(snap.warnings, "files of Git LFS are pointers in workspaces")
+		warnings = append(warnings, "files of Git LFS are pointers in workspaces")
 	}
-	return Base{snap.commit, head.commit, snap.warnings}, s.pin(ctx, run, "base", snap.commit)
+	return Base{commit, head.commit, warnings}, s.pin(ctx, run, "base", commit)
 }
 
 // usesLFS reports whether the repository has files of Git LFS, by the attributes where its users set that.
@@ -92,61 +104,43 @@ func (g git) point(ctx context.Context, rev string) (point, error) {
 	return point{f[0], f[1], f[2]}, nil
 }
 
-// snapshot is a state of the checkout.
-type snapshot struct {
-	commit, tree string
-	warnings     []string
-}
-
-// snapshot captures the checkout into a commit with a parent ("": none). If nothing differs from
-// the parent, it is the parent.
-func (s *Store) snapshot(ctx context.Context, head point, parent string, include []string) (snapshot, error) {
+// scan writes the files of the checkout into a quarantine as a tree. It also returns what it left out and why, for people.
+func (s *Store) scan(ctx context.Context, to *quarantine, include []string) (files tree, warnings []string, err error) {
 	q, err := s.quarantine(s.root, "")
 	if err != nil {
-		return snapshot{}, err
+		return "", nil, err
 	}
 	defer q.remove()
+	q.git = q.with("GIT_OBJECT_DIRECTORY=" + filepath.Join(to.dir, "objects"))
 	if err := s.copyUserIndex(ctx, q.index); err != nil {
-		return snapshot{}, err
+		return "", nil, err
 	}
-	var snap snapshot
 	links, err := q.gitlinks(ctx)
 	if err != nil {
-		return snap, err
+		return "", nil, err
 	}
 	for _, l := range links {
-		snap.warnings = append(snap.warnings, fmt.Sprintf("%s is a submodule: changes in it are not captured, and it is empty in workspaces", l))
+		warnings = append(warnings, fmt.Sprintf("%s is a submodule: changes in it are not captured, and it is empty in workspaces", l))
 	}
 	aside := s.aside(ctx, q, links)
 	if err := s.checkSize(ctx, q, aside); err != nil {
-		return snap, err
+		return "", nil, err
 	}
 	found, err := q.add(ctx, links, aside)
 	if err != nil {
-		return snap, err
+		return "", nil, err
 	}
 	for _, dir := range found.unread {
-		snap.warnings = append(snap.warnings, fmt.Sprintf("%s cannot be read: its files are not captured", dir))
+		warnings = append(warnings, fmt.Sprintf("%s cannot be read: its files are not captured", dir))
 	}
 	for _, n := range found.nested {
-		snap.warnings = append(snap.warnings, fmt.Sprintf("%s is a repository of its own: its files are not captured", n))
+		warnings = append(warnings, fmt.Sprintf("%s is a repository of its own: its files are not captured", n))
 	}
 	if err := s.include(ctx, q, include); err != nil {
-		return snap, err
+		return "", nil, err
 	}
-	if snap.tree, err = q.out(ctx, "write-tree"); err != nil {
-		return snap, err
-	}
-	on := head
-	if parent != head.commit {
-		if on, err = s.git.point(ctx, parent); err != nil {
-			return snap, err
-		}
-	}
-	if snap.commit, err = q.commit(ctx, snap.tree, "The checkout when the run was started", on); err != nil || snap.commit == parent {
-		return snap, err
-	}
-	return snap, q.seal(ctx, s.git, snap.commit, parent, head.commit)
+	files, err = q.out(ctx, "write-tree")
+	return files, warnings, err
 }
 
 // aside returns what must not be captured: repositories inside, and the directory of state in which ours is. Git

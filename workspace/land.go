@@ -74,9 +74,6 @@ type LandConflictError struct {
 	InTheWay bool
 	// Ignored means that the change is of files that git ignores, which were included in the workspace. They fit as a patch.
 	Ignored bool
-	// Base and Commit are for a resolution, if it is possible: Commit has conflict markers. What resolves them descends
-	// from it and lands with the other Base.
-	Base, Commit string
 }
 
 func (e *LandConflictError) Error() string {
@@ -104,8 +101,6 @@ type Landed struct {
 	Commit string `json:"commit,omitempty"` // in the user's repository; "" with AsPatch, or if there was nothing to land
 	Ref    string `json:"ref,omitempty"`    // the branch that has it
 	Files  int    `json:"files"`            // that were changed by it
-	// Before has the files as they were before, for AsCommit and AsPatch. The store keeps it for the run.
-	Before string `json:"before,omitempty"`
 }
 
 // Plan computes what a landing would do. The patch of the diff has at most about limit bytes.
@@ -131,7 +126,6 @@ type plan struct {
 	who    string
 	head   point
 	commit string  // the new commit of AsBranch and AsCommit
-	before string  // a commit with the user's files
 	files  [2]tree // before and after
 	index  [2]tree // before and after
 }
@@ -393,7 +387,7 @@ func (s *Store) planCommit(ctx context.Context, l Landing, p *plan, limit int) e
 	if err != nil {
 		return err
 	}
-	merged, err := s.fit(ctx, l, p, onto)
+	merged, err := p.fit(ctx, onto, l.Commit)
 	var conflict *LandConflictError
 	if errors.As(err, &conflict) {
 		if err := s.blame(ctx, l, p.q, conflict); err != nil {
@@ -442,12 +436,11 @@ func cleanMessage(text string) string {
 
 // planCheckout plans how the files and the index receive a new commit.
 func (s *Store) planCheckout(ctx context.Context, p *plan) error {
-	snap, err := s.snapshot(ctx, p.head, p.head.commit, nil)
+	users, _, err := s.scan(ctx, p.q, nil)
 	if err != nil {
 		return err
 	}
-	p.before = snap.commit
-	if p.files, err = p.overlay(ctx, snap.tree); err != nil {
+	if p.files, err = p.overlay(ctx, users); err != nil {
 		return err
 	}
 	if err := s.copyUserIndex(ctx, p.q.index); err != nil {
@@ -479,17 +472,24 @@ func (p *plan) overlay(ctx context.Context, users tree) ([2]tree, error) {
 
 // planPatch plans a change of the files only.
 func (s *Store) planPatch(ctx context.Context, l Landing, p *plan, limit int) error {
-	snap, err := s.snapshot(ctx, p.head, l.Base, l.Include)
+	users, _, err := s.scan(ctx, p.q, l.Include)
 	if err != nil {
 		return err
 	}
-	p.before = snap.commit
-	merged, err := s.fit(ctx, l, p, snap.commit)
+	base, err := p.q.point(ctx, l.Base)
 	if err != nil {
 		return err
 	}
-	p.files = [2]tree{snap.tree, merged}
-	if p.Diff, err = p.q.diff(ctx, snap.tree, merged, limit); err != nil {
+	onto, err := p.q.commit(ctx, users, "The user's files", base)
+	if err != nil {
+		return err
+	}
+	merged, err := p.fit(ctx, onto, l.Commit)
+	if err != nil {
+		return err
+	}
+	p.files = [2]tree{users, merged}
+	if p.Diff, err = p.q.diff(ctx, users, merged, limit); err != nil {
 		return err
 	}
 	p.Digest = digestOf(string(l.How), "", p.Diff.Digest)
@@ -497,23 +497,12 @@ func (s *Store) planPatch(ctx context.Context, l Landing, p *plan, limit int) er
 }
 
 // fit merges the change into a commit on the base that has the user's files.
-func (s *Store) fit(ctx context.Context, l Landing, p *plan, onto string) (tree, error) {
-	into, change := Branch{"checkout", onto}, Branch{"change", l.Commit}
-	merged, conflicts, err := p.q.mergeTree(ctx, into, change)
-	if err != nil || conflicts == nil {
-		return merged, err
+func (p *plan) fit(ctx context.Context, onto, change string) (tree, error) {
+	merged, conflicts, err := p.q.mergeTree(ctx, Branch{"checkout", onto}, Branch{"change", change})
+	if err == nil && conflicts != nil {
+		err = &LandConflictError{Conflicts: conflicts}
 	}
-	failed := &LandConflictError{Conflicts: conflicts, Base: onto}
-	if failed.Commit, _, err = p.q.merge(ctx, into, change); err != nil {
-		return "", err
-	}
-	if err := p.q.seal(ctx, s.git, failed.Commit, l.Base, l.Commit); err != nil {
-		return "", err
-	}
-	if err := s.pin(ctx, l.Run, "merge/"+failed.Commit, failed.Commit); err != nil {
-		return "", err
-	}
-	return "", failed
+	return merged, err
 }
 
 // blame finds out whether a conflict is due to what was uncommitted when the base was captured.
