@@ -117,7 +117,7 @@ func (s *Store) snapshot(ctx context.Context, head point, parent string, include
 	if err := s.include(ctx, q, include); err != nil {
 		return snap, err
 	}
-	if snap.tree, err = q.out(ctx, "write-tree"); err != nil {
+	if snap.tree, err = q.writeTree(ctx); err != nil {
 		return snap, err
 	}
 	on := head
@@ -271,6 +271,7 @@ func copyIndex(from, to string) error {
 type quarantine struct {
 	git
 	dir, index string
+	compared   bool // by compare
 	remove     func()
 }
 
@@ -370,6 +371,14 @@ func (q *quarantine) add(ctx context.Context, links, except []string) (found lef
 		}
 	}
 	return found, err
+}
+
+// writeTree writes what is in the index as a tree, whatever the files are by now.
+func (q *quarantine) writeTree(ctx context.Context) (string, error) {
+	if err := postdate(q.index); err != nil {
+		return "", err
+	}
+	return q.out(ctx, "write-tree")
 }
 
 // author signs the commits of workspaces. Their time is that of the parent, so that the same files

@@ -89,7 +89,7 @@ func (s *Store) isEdited(ctx context.Context, home string, m marker) (bool, erro
 	if err != nil || found.unread != nil || found.nested != nil {
 		return true, ctx.Err()
 	}
-	tree, err := q.out(ctx, "write-tree")
+	tree, err := q.writeTree(ctx)
 	return tree != base.tree, err
 }
 
