@@ -313,20 +313,35 @@ func quotePath(path string) string {
 
 // gitlinks returns the submodules in the index. Unmerged files in it are an error.
 func (q *quarantine) gitlinks(ctx context.Context) (links []string, err error) {
+	entries, err := q.entries(ctx)
+	for _, e := range entries {
+		if e.stage != 0 {
+			return nil, fmt.Errorf("%s is unmerged: finish or abort the merge first", e.name)
+		}
+		if e.mode == gitlink {
+			links = append(links, e.name)
+		}
+	}
+	return links, err
+}
+
+// entries returns what is in the index. Git reads one that we do not understand.
+func (q *quarantine) entries(ctx context.Context) (all []entry, err error) {
+	data, err := os.ReadFile(q.index)
+	if index, ok := parseIndex(data); ok && err == nil {
+		return index.entries, nil
+	}
 	text, err := q.out(ctx, "ls-files", "--stage", "-z")
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range records(text) {
-		info, path, _ := strings.Cut(entry, "\t")
-		if !strings.HasSuffix(info, " 0") {
-			return nil, fmt.Errorf("%s is unmerged: finish or abort the merge first", path)
+	for _, record := range records(text) {
+		var e entry
+		info, name, _ := strings.Cut(record, "\t")
+		if _, err := fmt.Sscanf(info, "%o %s %d", &e.mode, new(string), &e.stage); err != nil {
+			return nil, fmt.Errorf("git ls-files: unexpected output %.80q", record)
 		}
-		if strings.HasPrefix(info, "160000 ") {
-			links = append(links, path)
-		}
+		e.name = name
+		all = append(all, e)
 	}
-	return links, nil
+	return all, err
 }
 
 // exclude excludes a path from what git works on.
