@@ -172,6 +172,7 @@ type isolation struct {
 	open     func() (*workspace.Store, error)
 	approved func() error // why the command that prepares workspaces may not run
 	command  func(context.Context, *agent.Task, agent.Log) error
+	provided sync.Map // commits that the store has for a run, as far as we know: their names, with that of the run
 }
 
 // isolate sets what makes the attempts of a run in workspaces.
@@ -272,7 +273,11 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 			out.Fault = driver.FaultOf(ctx, err)
 		}
 	}
-	return collected(ctx, w, c.task, out)
+	out = collected(ctx, w, c.task, out)
+	if out.Workspace != "" { // mostly, the next step begins with it
+		c.of.provided.Store([2]string{c.run, out.Workspace}, true)
+	}
+	return out
 }
 
 // waiting makes an attempt, and waits for everything that it has handed off if it succeeds.
@@ -412,6 +417,18 @@ func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTa
 // provide makes sure that the store has a commit. A worker on another machine than the one that started the run
 // captures its own files: if they are the same, so is the commit. The first one that a run needs on a machine is its base.
 func (i *isolation) provide(ctx context.Context, store *workspace.Store, run, commit string) error {
+	key := [2]string{run, commit}
+	if _, known := i.provided.Load(key); known {
+		return nil
+	}
+	if err := i.find(ctx, store, run, commit); err != nil {
+		return err
+	}
+	i.provided.Store(key, true)
+	return nil
+}
+
+func (i *isolation) find(ctx context.Context, store *workspace.Store, run, commit string) error {
 	if found, err := store.Has(ctx, commit); err != nil {
 		return err
 	} else if found {

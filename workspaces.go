@@ -186,20 +186,20 @@ func (p *Project) Workspaces(ctx context.Context) (all []Workspace, err error) {
 // RemoveWorkspaces removes directories of workspaces, and returns how many bytes that has freed. It never removes one
 // that is in use, or whose files are not recorded, or a copy that a person has changed. What a run has left that is over is recorded first.
 func (p *Project) RemoveWorkspaces(ctx context.Context, which func(Workspace) bool) (freed int64, err error) {
-	return p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return which(w) && (over || w.Captured != "" || w.Opened) })
+	before := workspace.Size(p.workspaceDir())
+	err = p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return which(w) && (over || w.Captured != "" || w.Opened) })
+	return max(0, before-workspace.Size(p.workspaceDir())), err // steps may work meanwhile
 }
 
 // cleanWorkspaces removes directories of workspaces, which are chosen also by whether their run is over.
-func (p *Project) cleanWorkspaces(ctx context.Context, which func(w Workspace, over bool) bool) (freed int64, err error) {
-	err = p.ifIsolated(ctx, func(s *workspace.Store) error {
+func (p *Project) cleanWorkspaces(ctx context.Context, which func(w Workspace, over bool) bool) error {
+	return p.ifIsolated(ctx, func(s *workspace.Store) error {
 		over, err := p.over(ctx)
 		if err != nil {
 			return err
 		}
-		freed, err = s.Clean(ctx, func(w Workspace) bool { return which(w, over(w.Run)) })
-		return err
+		return s.Clean(ctx, func(w Workspace) bool { return which(w, over(w.Run)) })
 	})
-	return freed, err
 }
 
 // over returns what reports whether a run is over, so that nobody works in its directories: no agent, and no person

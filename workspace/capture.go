@@ -139,7 +139,7 @@ func (s *Store) scan(ctx context.Context, to *quarantine, include []string) (fil
 	if err := s.include(ctx, q, include); err != nil {
 		return "", nil, err
 	}
-	files, err = q.out(ctx, "write-tree")
+	files, err = q.writeTree(ctx)
 	return files, warnings, err
 }
 
@@ -282,6 +282,7 @@ func copyIndex(from, to string) error {
 type quarantine struct {
 	git
 	dir, index string
+	compared   bool // by compare
 	remove     func()
 }
 
@@ -323,20 +324,35 @@ func quotePath(path string) string {
 
 // gitlinks returns the submodules in the index. Unmerged files in it are an error.
 func (q *quarantine) gitlinks(ctx context.Context) (links []string, err error) {
+	entries, err := q.entries(ctx)
+	for _, e := range entries {
+		if e.stage != 0 {
+			return nil, fmt.Errorf("%s is unmerged: finish or abort the merge first", e.name)
+		}
+		if e.mode == gitlink {
+			links = append(links, e.name)
+		}
+	}
+	return links, err
+}
+
+// entries returns what is in the index. Git reads one that we do not understand.
+func (q *quarantine) entries(ctx context.Context) (all []entry, err error) {
+	data, err := os.ReadFile(q.index)
+	if index, ok := parseIndex(data); ok && err == nil {
+		return index.entries, nil
+	}
 	text, err := q.out(ctx, "ls-files", "--stage", "-z")
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range records(text) {
-		info, path, _ := strings.Cut(entry, "\t")
-		if !strings.HasSuffix(info, " 0") {
-			return nil, fmt.Errorf("%s is unmerged: finish or abort the merge first", path)
+	for _, record := range records(text) {
+		var e entry
+		info, name, _ := strings.Cut(record, "\t")
+		if _, err := fmt.Sscanf(info, "%o %s %d", &e.mode, new(string), &e.stage); err != nil {
+			return nil, fmt.Errorf("git ls-files: unexpected output %.80q", record)
 		}
-		if strings.HasPrefix(info, "160000 ") {
-			links = append(links, path)
-		}
+		e.name = name
+		all = append(all, e)
 	}
-	return links, nil
+	return all, err
 }
 
 // exclude excludes a path from what git works on.
@@ -381,6 +397,14 @@ func (q *quarantine) add(ctx context.Context, links, except []string) (found lef
 		}
 	}
 	return found, err
+}
+
+// writeTree writes what is in the index as a tree, whatever the files are by now.
+func (q *quarantine) writeTree(ctx context.Context) (string, error) {
+	if err := postdate(q.index); err != nil {
+		return "", err
+	}
+	return q.out(ctx, "write-tree")
 }
 
 // author signs the commits of workspaces. Their time is that of the parent, so that the same files

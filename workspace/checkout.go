@@ -192,11 +192,12 @@ func (w *Workspace) create(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(gitDir, "refs", "heads", branchName), []byte(w.Base+"\n"), 0o600); err != nil {
 		return err
 	}
-	g := s.tree.with("GIT_WORK_TREE="+w.Root, "GIT_INDEX_FILE="+index).in(w.Root)
+	agents := filepath.Join(gitDir, "index")
+	g := s.tree.with("GIT_WORK_TREE="+w.Root, "GIT_INDEX_FILE="+agents).in(w.Root)
 	if err := g.do(ctx, "read-tree", "-m", "-u", w.Base); err != nil {
 		return fmt.Errorf("workspace of commit %s: %w", w.Base, err)
 	}
-	if err := copyIndex(index, filepath.Join(gitDir, "index")); err != nil {
+	if err := copyLater(agents, index); err != nil {
 		return err
 	}
 	if w.Dir, err = s.inside(w.Root); err != nil {

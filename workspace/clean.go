@@ -114,76 +114,72 @@ func sizeOf(dir string) (size int64) {
 // leftovers is how old something unfinished is when no process can need it any more.
 const leftovers = time.Hour
 
-// Clean removes workspaces of the caller's choice, and returns their size. It removes only directories that
+// Clean removes workspaces of the caller's choice. It removes only directories that
 // have our marker, are captured, and are not in use, and no copy that a person has changed. What was not captured is captured first; if that fails, its
 // directory stays. Clean also removes what processes left that
 // were killed, setup results that were not used for a month, and objects that no run needs.
-func (s *Store) Clean(ctx context.Context, remove func(Info) bool) (freed int64, err error) {
+func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	all, err := s.list(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, info := range all {
 		if info.InUse || !remove(info) {
 			continue
 		}
-		size, err := s.removeHome(ctx, info.Dir)
-		freed += size
-		if err != nil {
-			return freed, err
+		if err := s.removeHome(ctx, info.Dir); err != nil {
+			return err
 		}
 	}
 	if err := s.releaseProvisional(ctx); err != nil {
-		return freed, err
+		return err
 	}
 	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
 	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
-	return freed, s.collectGarbage(ctx, leftovers)
+	return s.collectGarbage(ctx, leftovers)
 }
 
 // removeHome removes a workspace if it may be removed. Its attempt may have begun since it was listed.
-func (s *Store) removeHome(ctx context.Context, home string) (int64, error) {
+func (s *Store) removeHome(ctx context.Context, home string) error {
 	if rel, err := filepath.Rel(filepath.Join(s.dir, "work"), home); err != nil || !filepath.IsLocal(rel) {
-		return 0, errors.New("not a workspace: " + home)
+		return errors.New("not a workspace: " + home)
 	}
 	lock, err := filelock.Take(home + ".lock")
 	if errors.Is(err, filelock.ErrLocked) {
-		return 0, nil
+		return nil
 	}
 	if err != nil {
-		return 0, err
+		return err
 	}
-	size, err := s.removeUnused(ctx, home)
-	return size, errors.Join(err, lock.Release(), removeEmpty(filepath.Dir(home)))
+	return errors.Join(s.removeUnused(ctx, home), lock.Release(), removeEmpty(filepath.Dir(home)))
 }
 
-func (s *Store) removeUnused(ctx context.Context, home string) (int64, error) {
+func (s *Store) removeUnused(ctx context.Context, home string) error {
 	for _, dir := range []string{filepath.Dir(home), home} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // nor a symbolic link
-			return 0, err
+			return err
 		}
 	}
 	info, err := s.info(home)
 	if err != nil {
-		return 0, nil //nolint:nilerr // without a valid marker it is not ours
+		return nil //nolint:nilerr // without a valid marker it is not ours
 	}
 	if err := process.EndNoted(notesIn(home)); err != nil {
-		return 0, err
+		return err
 	}
 	if info.asCopy().Opened {
 		if isEdited(home) {
-			return 0, nil
+			return nil
 		}
 	} else if info.Captured == "" {
 		if _, err := s.recover(ctx, home, marker{Attempt: info.Attempt, Base: info.Base}); err != nil {
-			return 0, ctx.Err() // what cannot be captured stays
+			return ctx.Err() // what cannot be captured stays
 		}
 	}
 	if len(info.Left) == 0 {
-		return sizeOf(home), removeAll(home)
+		return removeAll(home)
 	}
-	tree := filepath.Join(home, "tree")
-	return sizeOf(tree), removeAll(tree)
+	return removeAll(filepath.Join(home, "tree"))
 }
 
 // removeEmpty removes a directory if nothing is in it.
@@ -247,8 +243,7 @@ func (s *Store) Release(ctx context.Context, run string) error {
 	}
 	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", nameOf(run), "*", markerName))
 	for _, file := range homes {
-		_, wrong := s.removeHome(ctx, filepath.Dir(file))
-		err = errors.Join(err, wrong)
+		err = errors.Join(err, s.removeHome(ctx, filepath.Dir(file)))
 	}
 	landings, wrong := filepath.Glob(filepath.Join(globEscape(s.dir), "land", nameOf(run)+".*"))
 	err = errors.Join(err, wrong)

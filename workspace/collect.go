@@ -118,6 +118,9 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 	if err := copyIndex(filepath.Join(w.home, "index"), q.index); err != nil {
 		return "", err
 	}
+	if err := q.compare(w.Root); err != nil {
+		return "", err
+	}
 	links, err := q.gitlinks(ctx)
 	if err != nil {
 		return "", err
@@ -135,7 +138,7 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 	case found.nested != nil:
 		return "", &NestedError{found.nested}
 	}
-	tree, err := q.out(ctx, "write-tree")
+	tree, err := q.writeTree(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -169,7 +172,10 @@ func (w *Workspace) parent(ctx context.Context, q *quarantine, head string) (poi
 		return on, err
 	}
 	// With -m, what is known about unchanged files stays in the index.
-	return on, q.do(ctx, "read-tree", "-m", on.tree)
+	if err := q.do(ctx, "read-tree", "-m", on.tree); err != nil || !q.compared {
+		return on, err
+	}
+	return on, postdate(q.index)
 }
 
 // headCommit returns the commit of the workspace's HEAD, "" if there is none that can be read. It

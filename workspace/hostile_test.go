@@ -260,11 +260,7 @@ func TestClean(t *testing.T) {
 	if !found["usedused"].InUse || found["donedone"].InUse || found["donedone"].Captured == "" || found["lostlost"].Captured != "" || found["donedone"].Size < 10000 {
 		t.Errorf("list %+v", found)
 	}
-	freed, err := s.Clean(t.Context(), func(Info) bool { return true })
-	f.no(err)
-	if freed < 10000 {
-		t.Errorf("freed %d bytes", freed)
-	}
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
 	for path, want := range map[string]bool{
 		filepath.Join(f.state, "work", "r1", "done"): false, lost.Root: false, nested.Root: true, damaged.Root: true, used.Root: true, filepath.Join(foreign, "tree", "x"): true, filepath.Join(outside, "tree", "x"): true,
 	} {
@@ -344,8 +340,7 @@ func TestProvisionalRuns(t *testing.T) {
 	for _, run := range []string{fresh, "start-20200101T000000.000000000", "start-3k7qmwzx"} {
 		f.capture(s, run)
 	}
-	_, err := s.Clean(t.Context(), func(Info) bool { return false })
-	f.no(err)
+	f.no(s.Clean(t.Context(), func(Info) bool { return false }))
 	want := "refs/hocket/start-3k7qmwzx/base\n" + refsOf(fresh) + "base"
 	if got := f.git(f.repo, "for-each-ref", "--format=%(refname)", "refs/hocket/"); len(got) != len(want) || !strings.Contains(got, refsOf(fresh)) || !strings.Contains(got, "3k7q") {
 		t.Errorf("the user's repository has %s", got)

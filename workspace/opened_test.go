@@ -57,7 +57,7 @@ func TestWorkInACopy(t *testing.T) {
 				t.Errorf("it is listed as %+v, %v", all, err)
 			}
 			if !c.stays {
-				_, err := s.Clean(t.Context(), func(Info) bool { return true })
+				err := s.Clean(t.Context(), func(Info) bool { return true })
 				f.no(err)
 				if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("it was not removed: %v", err)
@@ -71,7 +71,7 @@ func TestWorkInACopy(t *testing.T) {
 			if _, err := s.OpenCopy(t.Context(), Attempt{"r1", "step", 2}, b.Commit); !errors.As(err, new(*EditedError)) {
 				t.Errorf("opened for another attempt: %v", err)
 			}
-			_, err = s.Clean(t.Context(), func(Info) bool { return true })
+			err = s.Clean(t.Context(), func(Info) bool { return true })
 			f.no(err)
 			f.no(s.Release(t.Context(), "r1"))
 			same(t, "the copy", before, listing(t, dir))
