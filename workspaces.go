@@ -99,7 +99,7 @@ func (r *Run) made(ctx context.Context, m Made) (store *workspace.Store, from, t
 	return store, from, to, err
 }
 
-// left returns with what an attempt began, and what it left. If its process was killed, that is recorded first.
+// left returns with what an attempt began, and what it left. If it has not ended, what is there now is recorded first.
 func (r *Run) left(ctx context.Context, store *workspace.Store, m Made) (from, to string, err error) {
 	a := workspace.Attempt{Run: r.id, Address: m.Address, Number: m.Attempt}
 	none := &NoWorkspaceError{r.id, m.Address, m.Attempt}
@@ -111,16 +111,16 @@ func (r *Run) left(ctx context.Context, store *workspace.Store, m Made) (from, t
 		i := all[m.Interruption-1]
 		return i.Base, i.Commit, nil
 	}
-	if from, to, err = store.Collected(ctx, a); err != nil || to != "" {
-		return from, to, err
+	busy := store.Recover(ctx, a)
+	if busy != nil && !errors.Is(busy, workspace.ErrInUse) {
+		return "", "", busy
 	}
-	if err := store.Recover(ctx, a); err != nil {
-		if errors.Is(err, workspace.ErrInUse) {
-			err = fmt.Errorf("attempt %d of %s is at work: what it leaves is recorded when it ends", m.Attempt, m.Address)
-		}
-		return "", "", err
-	}
-	if from, to, err = store.Collected(ctx, a); err == nil && to == "" {
+	from, to, err = store.Collected(ctx, a)
+	switch {
+	case err != nil || to != "":
+	case busy != nil:
+		err = fmt.Errorf("attempt %d of %s is at work: what it leaves is recorded when it ends", m.Attempt, m.Address)
+	default:
 		err = none
 	}
 	return from, to, err

@@ -68,7 +68,7 @@ func (s *Store) list(ctx context.Context) ([]Info, error) {
 				err = lock.Release()
 			}
 			if err != nil {
-				return nil, err
+				info.Problem = err.Error()
 			}
 		}
 		all = append(all, info.asCopy())
@@ -82,8 +82,13 @@ func (s *Store) info(home string) (Info, error) {
 		return Info{}, err
 	}
 	info := Info{Attempt: m.Attempt, Dir: home, Base: m.Base, Captured: m.Captured, Created: m.Created}
-	info.Left, err = filepath.Glob(filepath.Join(globEscape(home), "left-*"))
+	info.Left, err = leftIn(home)
 	return info, err
+}
+
+// leftIn returns the directories of attempts that could not be captured.
+func leftIn(home string) ([]string, error) {
+	return filepath.Glob(filepath.Join(globEscape(home), "left-*"))
 }
 
 func globEscape(path string) string {
@@ -115,8 +120,8 @@ func sizeOf(dir string) (size int64) {
 const leftovers = time.Hour
 
 // Clean removes workspaces of the caller's choice. It removes only directories that
-// have our marker, are captured, and are not in use, and no copy that a person has changed. What was not captured is captured first; if that fails, its
-// directory stays. Clean also removes what processes left that
+// have our marker and are not in use, and no copy that a person has changed. What is in a directory is captured first; if that fails, it
+// stays. If one cannot be removed, the others are. Clean also removes what processes left that
 // were killed, setup results that were not used for a month, and objects that no run needs.
 func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	all, err := s.list(ctx)
@@ -127,16 +132,15 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 		if info.InUse || !remove(info) {
 			continue
 		}
-		if err := s.removeHome(ctx, info.Dir); err != nil {
-			return err
+		err = errors.Join(err, s.removeHome(ctx, info.Dir))
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
-	if err := s.releaseProvisional(ctx); err != nil {
-		return err
-	}
+	err = errors.Join(err, s.releaseProvisional(ctx))
 	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
 	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
-	return s.collectGarbage(ctx, leftovers)
+	return errors.Join(err, s.collectGarbage(ctx, leftovers))
 }
 
 // removeHome removes a workspace if it may be removed. Its attempt may have begun since it was listed.
@@ -157,29 +161,48 @@ func (s *Store) removeHome(ctx context.Context, home string) error {
 func (s *Store) removeUnused(ctx context.Context, home string) error {
 	for _, dir := range []string{filepath.Dir(home), home} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // nor a symbolic link
-			return err
+			return ignoreMissing(err)
 		}
 	}
-	info, err := s.info(home)
-	if err != nil {
-		return nil //nolint:nilerr // without a valid marker it is not ours
+	m, err := readMarker(home)
+	begun := !errors.Is(err, os.ErrNotExist)
+	if begun && err != nil {
+		return nil //nolint:nilerr // a damaged marker does not say what is in the directory
 	}
 	if err := process.EndNoted(notesIn(home)); err != nil {
 		return err
 	}
-	if info.asCopy().Opened {
-		if isEdited(home) {
-			return nil
+	tree := filepath.Join(home, "tree")
+	if _, err := os.Lstat(tree); err == nil && begun {
+		if kept, err := s.isRecorded(ctx, home, m); !kept {
+			return err
 		}
-	} else if info.Captured == "" {
-		if _, err := s.recover(ctx, home, marker{Attempt: info.Attempt, Base: info.Base}); err != nil {
-			return ctx.Err() // what cannot be captured stays
+		m.Partial = true
+		if err := m.write(home); err != nil {
+			return err
 		}
 	}
-	if len(info.Left) == 0 {
-		return removeAll(home)
+	left, err := leftIn(home)
+	if err == nil {
+		err = removeAll(tree)
 	}
-	return removeAll(filepath.Join(home, "tree"))
+	if err != nil || len(left) > 0 {
+		return err
+	}
+	return removeAll(home)
+}
+
+// isRecorded reports whether nothing is lost if a directory is removed. It captures what is in it: a person may have worked there after
+// the attempt ended.
+func (s *Store) isRecorded(ctx context.Context, home string, m marker) (bool, error) {
+	switch {
+	case m.Partial:
+		return true, nil
+	case strings.HasPrefix(m.Address, openedPrefix):
+		return !isEdited(home), nil
+	}
+	_, err := s.recover(ctx, home, m)
+	return err == nil, ctx.Err() // what cannot be captured stays
 }
 
 // removeEmpty removes a directory if nothing is in it.
@@ -241,9 +264,9 @@ func (s *Store) Release(ctx context.Context, run string) error {
 	if _, err := s.Withdraw(ctx, run); err != nil {
 		return err
 	}
-	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", nameOf(run), "*", markerName))
-	for _, file := range homes {
-		err = errors.Join(err, s.removeHome(ctx, filepath.Dir(file)))
+	homes, err := s.homes(run)
+	for _, home := range homes {
+		err = errors.Join(err, s.removeHome(ctx, home))
 	}
 	landings, wrong := filepath.Glob(filepath.Join(globEscape(s.dir), "land", nameOf(run)+".*"))
 	err = errors.Join(err, wrong)
@@ -254,6 +277,20 @@ func (s *Store) Release(ctx context.Context, run string) error {
 		err = errors.Join(err, g.deleteRefs(ctx, refsOf(run)))
 	}
 	return err
+}
+
+// homes returns where a run has or had workspaces, also those of which a process that was killed has made only the lock.
+func (s *Store) homes(run string) (homes []string, err error) {
+	dir := filepath.Join(s.dir, "work", nameOf(run))
+	if isDirectory(dir) != nil {
+		return nil, nil // there is none, or a link, which is not ours
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		homes = append(homes, filepath.Join(dir, strings.TrimSuffix(e.Name(), ".lock")))
+	}
+	slices.Sort(homes)
+	return slices.Compact(homes), err
 }
 
 func (g git) deleteRefs(ctx context.Context, prefix string) error {

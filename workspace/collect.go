@@ -81,6 +81,15 @@ var readByGit = map[string]bool{".gitignore": true, ".gitattributes": true, ".gi
 // unless the base or a commit of the agent has them. What commands of the attempt left running ends first. It can be
 // called again.
 func (w *Workspace) Collect(ctx context.Context, message string) (string, error) {
+	commit, err := w.record(ctx, "", message)
+	if err != nil {
+		return "", err
+	}
+	return commit, w.mark(marker{Captured: commit})
+}
+
+// record is Collect without the end of the attempt. If the attempt has ended with a commit, what was changed since is committed on that.
+func (w *Workspace) record(ctx context.Context, ended, message string) (string, error) {
 	if err := isDirectory(w.Root); err != nil {
 		return "", fmt.Errorf("the workspace is gone: %w", err)
 	}
@@ -89,6 +98,9 @@ func (w *Workspace) Collect(ctx context.Context, message string) (string, error)
 	}
 	if err := w.makeReadable(ctx); err != nil {
 		return "", err
+	}
+	if ended != "" {
+		return w.collect(ctx, ended, message)
 	}
 	head := w.headCommit()
 	if head != w.Base && head != "" {
@@ -103,7 +115,7 @@ func (w *Workspace) Collect(ctx context.Context, message string) (string, error)
 
 var errNoDescendant = errors.New("HEAD does not descend from the base")
 
-// collect is Collect on a commit of the agent, or on the base if head is "". The agent's objects
+// collect records the files on a commit that descends from the base, or on the base if head is "". The agent's objects
 // are read only if they are needed.
 func (w *Workspace) collect(ctx context.Context, head, message string) (string, error) {
 	s, objects := w.store, ""
@@ -155,7 +167,7 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 	if _, err := s.git.input(ctx, refs, "update-ref", "--stdin"); err != nil {
 		return "", err
 	}
-	return commit, w.mark(commit)
+	return commit, nil
 }
 
 // parent returns what to commit on: the base, or a commit of the agent, whose files are in the
@@ -267,8 +279,8 @@ func (w *Workspace) makeAgain(ctx context.Context) error {
 	return err
 }
 
-// Recover collects what an attempt left whose process ended before it could. It does nothing if that is collected
-// already, or if the directory is that of another attempt; the error is [ErrInUse] if somebody works in it.
+// Recover collects what is in the directory of an attempt that has not ended: its process was killed, or a person works there. It does
+// nothing if the attempt has ended, or if the directory is that of another one; the error is [ErrInUse] if an attempt works in it.
 func (s *Store) Recover(ctx context.Context, a Attempt) error {
 	home := s.home(a)
 	if _, err := os.Lstat(filepath.Join(home, markerName)); err != nil {
@@ -282,7 +294,7 @@ func (s *Store) Recover(ctx context.Context, a Attempt) error {
 		return err
 	}
 	m, err := readMarker(home)
-	if err == nil && m.Captured == "" && m.Attempt == a {
+	if err == nil && m.Captured == "" && !m.Partial && m.Attempt == a {
 		_, err = s.recover(ctx, home, m)
 	}
 	return errors.Join(ignoreMissing(err), lock.Release())
@@ -296,7 +308,7 @@ func (s *Store) recover(ctx context.Context, home string, m marker) (string, err
 	w := &Workspace{Attempt: m.Attempt, Root: filepath.Join(home, "tree"), Base: m.Base, store: s, home: home}
 	limited, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()
-	commit, err := w.Collect(limited, "What attempt "+strconv.Itoa(m.Number)+" left")
+	commit, err := w.record(limited, m.Captured, "What attempt "+strconv.Itoa(m.Number)+" left")
 	if harmless := w.disarm(w.Root); err == nil {
 		err = harmless
 	}

@@ -35,6 +35,9 @@ func (s *Store) OpenCopy(ctx context.Context, a Attempt, commit string) (string,
 		if err != nil {
 			return err
 		}
+		if m.Partial {
+			return w.discard()
+		}
 		switch edited := isEdited(w.home); {
 		case edited && m.Attempt == a && m.Base == commit:
 			as, w.intact = w, true

@@ -25,7 +25,7 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 		return nil, err
 	}
 	m, err := readMarker(home)
-	if err != nil || m.Attempt != a || m.Base != commit {
+	if err != nil || m.Attempt != a || m.Base != commit || m.Partial {
 		return nil, lock.Release()
 	}
 	w := &Workspace{Attempt: a, Root: filepath.Join(home, "tree"), Base: commit, store: s, home: home, lock: lock}
