@@ -30,6 +30,14 @@ func (p *Project) workspaces(ctx context.Context) (*workspace.Store, error) {
 	return s, err
 }
 
+// portsDir is where ports are reserved, for all projects of the user.
+func (p *Project) portsDir() string {
+	if home := stateHome(); home != "" {
+		return filepath.Join(home, "hocket", "ports")
+	}
+	return filepath.Join(p.workspaceDir(), "ports")
+}
+
 // landingLocks is where the locks of landings are; "": in the stores of their projects.
 func landingLocks() string {
 	if home := stateHome(); home != "" {
@@ -114,7 +122,7 @@ func withoutGit(b *workflow.Bundle) (found workflow.Diagnostics) {
 	if b.Root == nil || !b.Isolates() {
 		return nil
 	}
-	err := usableGit()
+	_, err := usableGit()
 	if err == nil {
 		return nil
 	}
@@ -131,12 +139,32 @@ func withoutGit(b *workflow.Bundle) (found workflow.Diagnostics) {
 	return found
 }
 
-// usableGit says why git cannot be used here. A program that is installed later is found after a restart.
-var usableGit = sync.OnceValue(func() error {
+// usableGit says why git cannot be used here.
+var usableGit = onceDone(func() (struct{}, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	return workspace.CheckGit(ctx)
+	return struct{}{}, workspace.CheckGit(ctx)
 })
+
+// onceDone returns a function that calls another one until that succeeds, and then returns what it returned. What fails now may be
+// possible later: a disk is full, or git is not installed.
+func onceDone[T any](do func() (T, error)) func() (T, error) {
+	var mu sync.Mutex
+	var result T
+	done := false
+	return func() (T, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done {
+			return result, nil
+		}
+		value, err := do()
+		if done = err == nil; done {
+			result = value
+		}
+		return value, err
+	}
+}
 
 // recapture returns the base for a new plan of a run: the one that the run has, or what the project is now.
 func (p *Project) recapture(ctx context.Context, run string, b *workflow.Bundle) (string, error) {
@@ -180,7 +208,7 @@ func (l *lanes) isolate(ctx context.Context, p *Project) {
 	ctx = context.WithoutCancel(ctx)
 	l.isolation = &isolation{
 		p:    p,
-		open: sync.OnceValues(func() (*workspace.Store, error) { return p.workspaces(ctx) }),
+		open: onceDone(func() (*workspace.Store, error) { return p.workspaces(ctx) }),
 		approved: func() error {
 			powers := p.now().files.WorkspacePowers()
 			if l.trusted.Trusted {
@@ -253,13 +281,13 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 	if err != nil {
 		return unprepared(err)
 	}
-	here.workspace, here.lock = w, w
-	ports, err := workspace.ReservePorts(filepath.Join(stateHome(), "hocket", "ports"), w.Attempt)
+	ports, err := workspace.ReservePorts(c.of.p.portsDir(), w.Attempt)
 	if err != nil {
-		return unprepared(err)
+		return unprepared(errors.Join(err, w.Close()))
 	}
-	defer ports.Release()
-	here.port = ports.First
+	here.provide(w, ports.First, func() { // the process has both at most until it ends
+		_, _ = w.Close(), ports.Release()
+	})
 	ctx = w.Noting(process.WithPort(ctx, ports.First))
 	if err := c.prepare(ctx, w); err != nil {
 		return unprepared(err)
