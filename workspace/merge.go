@@ -282,15 +282,16 @@ func markerCounts(content string) map[string]int {
 
 // eachFile reads some files of a tree, without links.
 func (g git) eachFile(ctx context.Context, tree string, paths []string, do func(mode, path, content string) error) error {
-	if len(paths) == 0 {
-		return nil
+	const atOnce = 100 // systems limit how long arguments are
+	var entries []string
+	for some := range slices.Chunk(paths, atOnce) {
+		text, err := g.with("GIT_LITERAL_PATHSPECS=1").out(ctx, append([]string{"ls-tree", "-r", "-z", tree, "--"}, some...)...)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, records(text)...)
 	}
-	args := append([]string{"ls-tree", "-r", "-z", tree, "--"}, paths...)
-	text, err := g.with("GIT_LITERAL_PATHSPECS=1").out(ctx, args...)
-	if err != nil {
-		return err
-	}
-	for _, entry := range records(text) {
+	for _, entry := range entries {
 		info, path, _ := strings.Cut(entry, "\t")
 		f := strings.Fields(info)
 		if len(f) != 3 || f[1] != "blob" || f[0] == "120000" {

@@ -208,3 +208,19 @@ func TestDigestHasEveryPath(t *testing.T) {
 		t.Error("two changes have the same digest")
 	}
 }
+
+// TestManyConflicts has more paths than a system accepts as arguments.
+func TestManyConflicts(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "<<<<<<< a\n", "dir/b.txt": ">>>>>>> b\n"})
+	conflicts := []Conflict{{Path: "dir"}}
+	for range 1000 {
+		conflicts = append(conflicts, Conflict{Path: strings.Repeat("missing/", 400)})
+	}
+	found, err := s.Markers(t.Context(), c, append(conflicts, Conflict{Path: "a.txt"}))
+	if err != nil || len(found) != 2 {
+		t.Errorf("%v, %v", found, err)
+	}
+}
