@@ -183,8 +183,8 @@ func (w *Workspace) parent(ctx context.Context, q *quarantine, head string) (poi
 	if err != nil {
 		return on, err
 	}
-	// With -m, what is known about unchanged files stays in the index.
-	if err := q.do(ctx, "read-tree", "-m", on.tree); err != nil || !q.compared {
+	// With -m, what is known about unchanged files stays in the index. Without -i, git would refuse to forget what has changed.
+	if err := q.do(ctx, "read-tree", "-m", "-i", on.tree); err != nil || !q.compared {
 		return on, err
 	}
 	return on, postdate(q.index)
