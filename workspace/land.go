@@ -159,6 +159,9 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 		if err = s.checkPaths(p.Diff); err == nil {
 			err = s.checkUnseen(ctx, p.Diff)
 		}
+		if err == nil {
+			err = s.checkContent(ctx, p)
+		}
 	}
 	return p, err
 }
