@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -244,6 +245,48 @@ func TestUndo(t *testing.T) {
 	}
 	if n := len(landed); n == len(untouched) && landed["a.txt"] == untouched["a.txt"] {
 		t.Error("nothing has landed")
+	}
+}
+
+// TestNamesAreBytes has a landing that is killed, of files whose names are not UTF-8.
+func TestNamesAreBytes(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("names of files are UTF-8")
+	}
+	f := newFixture(t)
+	for _, name := range []string{"edit\xff", "dir\xff/gone", `"quoted"`} {
+		f.put(name, "text\n")
+	}
+	f.git(f.repo, "add", "-A")
+	f.git(f.repo, "commit", "-qm", "names")
+	f.git(f.repo, "checkout", "-qb", "caf\xe9")
+	f.no(os.Chmod(filepath.Join(f.repo, "dir\xff"), 0o700))
+	f.put("a.txt", "staged\n")
+	f.git(f.repo, "add", "a.txt")
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"edit\xff": "changed\n", "dir\xff/gone": "", `"quoted"`: "changed\n", "new\xfd": "new\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: c, Approval: "yes"})
+	before := f.files()
+	for n := range 5 {
+		in := f.intend(s, l)
+		f.begin(in, n)
+		in, err := s.readIntent(in.key) // as another process does
+		f.no(err)
+		f.no(s.undo(t.Context(), in))
+		same(t, "the checkout", before, f.files())
+		if info, err := os.Stat(filepath.Join(f.repo, "dir\xff")); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the directory: %v, %v", info, err)
+		}
+		f.status("M  a.txt")
+	}
+	f.begin(f.intend(s, l), 3)
+	if _, found, err := s.Finish(t.Context(), l); !found || err != nil {
+		t.Errorf("finished: %v, %v", found, err)
+	}
+	f.status("M  a.txt")
+	if got := f.read(f.repo, "edit\xff") + f.read(f.repo, "new\xfd"); got != "changed\nnew\n" {
+		t.Errorf("the files have %q", got)
 	}
 }
 
