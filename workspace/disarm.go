@@ -160,13 +160,19 @@ func own(at *os.Root, name, text string) error {
 
 // setAside renames an entry of a directory, if there is one.
 func setAside(at *os.Root, name string) error {
-	to := name + byAgent
+	_, err := setAsideAs(at, name, name+byAgent)
+	return ignoreMissing(err)
+}
+
+// setAsideAs is setAside with another name, to which a number is added if something has it.
+func setAsideAs(at *os.Root, name, as string) (to string, err error) {
+	to = as
 	for i := 2; ; i++ {
 		if _, err := at.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return ignoreMissing(at.Rename(name, to))
+			return to, at.Rename(name, to)
 		} else if err != nil {
-			return err
+			return "", err
 		}
-		to = name + byAgent + "-" + strconv.Itoa(i)
+		to = as + "-" + strconv.Itoa(i)
 	}
 }
