@@ -109,6 +109,9 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 	s, objects := w.store, ""
 	if head != "" {
 		objects = filepath.Join(w.Root, ".git", "objects")
+		if err := w.checkObjects(ctx); err != nil {
+			return "", err
+		}
 	}
 	q, err := s.quarantine(w.Root, objects)
 	if err != nil {
@@ -153,6 +156,37 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 		return "", err
 	}
 	return commit, w.mark(commit)
+}
+
+// checkObjects returns an error if something in the agent's objects is no regular file, because git would wait for a pipe forever, or
+// if they lead to other objects than ours, where the same could be.
+func (w *Workspace) checkObjects(ctx context.Context) error {
+	const alternates = ".git/objects/info/alternates"
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
+		return errors.Join(errNoDirectory, err)
+	}
+	if info, err := root.Lstat(".git/objects"); err != nil || !info.IsDir() {
+		return errors.Join(errNoDirectory, err)
+	}
+	err = fs.WalkDir(root.FS(), ".git/objects", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+			err = fmt.Errorf("%s is not a regular file", name)
+		}
+		return errors.Join(err, ctx.Err())
+	})
+	if err != nil {
+		return err
+	}
+	text, err := readSmall(filepath.Join(w.Root, filepath.FromSlash(alternates)))
+	if err = ignoreMissing(err); err == nil && text != "" && text != filepath.Join(w.store.dir, "store.git", "objects")+"\n" {
+		err = fmt.Errorf("%s was changed", alternates)
+	}
+	return err
 }
 
 // parent returns what to commit on: the base, or a commit of the agent, whose files are in the
