@@ -318,7 +318,7 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 			return err
 		}
 		if err := copyTree(ctx, filepath.Join(s.root, filepath.FromSlash(m.Path)), to); errors.Is(err, os.ErrNotExist) {
-			return errMoved
+			return fmt.Errorf("%s: %w", m.Path, errMoved)
 		} else if err != nil {
 			return err
 		}
