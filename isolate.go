@@ -407,16 +407,20 @@ func (c *attemptAt) attempt() workspace.Attempt {
 	return workspace.Attempt{Run: c.run, Address: c.task.Address, Number: c.task.Attempt}
 }
 
-// collectTime limits how long files are collected after an attempt has failed or was told to stop.
-const collectTime = time.Minute
+const (
+	// collectTime limits how long files are collected after an attempt has failed or was told to stop.
+	collectTime = time.Minute
+	// wantedTime is the limit for those of an attempt that succeeded: other steps begin with them.
+	wantedTime = 10 * time.Minute
+)
 
-// collecting returns the context for collecting what an attempt left. What one that succeeded left is collected
-// however long that takes: other steps begin with it.
+// collecting returns the context for collecting what an attempt left.
 func collecting(ctx context.Context, failed bool) (context.Context, context.CancelFunc) {
 	kept := context.WithoutCancel(ctx)
 	if failed {
 		return context.WithTimeout(kept, collectTime)
 	}
+	kept, release := context.WithTimeout(kept, wantedTime)
 	kept, cancel := context.WithCancelCause(kept)
 	stop := context.AfterFunc(ctx, func() {
 		time.AfterFunc(collectTime, func() { cancel(context.Cause(ctx)) })
@@ -424,6 +428,7 @@ func collecting(ctx context.Context, failed bool) (context.Context, context.Canc
 	return kept, func() {
 		stop()
 		cancel(nil)
+		release()
 	}
 }
 
@@ -434,6 +439,8 @@ func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTa
 	commit, err := w.Collect(ctx, fmt.Sprintf("%s, attempt %d", task.Address, task.Attempt))
 	switch {
 	case out.Fault != nil: // the next attempt collects it, or keeps the directory
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprintf("its files cannot be recorded within %v: have the agent remove large ones, or add them to .gitignore", wantedTime)}
 	case err != nil:
 		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: "its files cannot be recorded: " + cmp.Or(w.Gone(), err).Error()}
 	default:

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workspace"
 )
 
-// What a successful attempt left is collected however long that takes, unless the attempt is told to stop.
+// What a successful attempt left has more time to be collected, unless the attempt is told to stop.
 func TestCollecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed, cancel := collecting(t.Context(), true)
@@ -20,9 +20,11 @@ func TestCollecting(t *testing.T) {
 		attempt, stop := context.WithCancel(t.Context())
 		ctx, done := collecting(attempt, false)
 		defer done()
-		time.Sleep(24 * time.Hour)
+		hung, end := collecting(t.Context(), false)
+		defer end()
+		time.Sleep(wantedTime / 2)
 		if failed.Err() == nil || ctx.Err() != nil {
-			t.Fatalf("after a day: failed %v, succeeded %v", failed.Err(), ctx.Err())
+			t.Fatalf("after half of the time: failed %v, succeeded %v", failed.Err(), ctx.Err())
 		}
 		stop()
 		time.Sleep(collectTime - time.Second)
@@ -33,6 +35,10 @@ func TestCollecting(t *testing.T) {
 		synctest.Wait()
 		if ctx.Err() == nil {
 			t.Error("it goes on after the attempt was told to stop")
+		}
+		time.Sleep(wantedTime)
+		if hung.Err() != context.DeadlineExceeded {
+			t.Errorf("it goes on without an end: %v", hung.Err())
 		}
 	})
 }

@@ -189,7 +189,7 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 	}
 	detail := plan.Diff.Patch
 	if plan.Diff.Truncated {
-		detail += fmt.Sprintf("… the diff is longer; its files are: %s\n", strings.Join(paths(plan.Diff), ", "))
+		detail += fmt.Sprintf("… the diff is longer: hocket diff %s shows all that the steps have changed; its files are:\n", l.Run) + fileList(plan.Diff)
 	}
 	detail += aboutBytes(plan.Diff.Patch)
 	if plan.Message != "" { // indented, so that no line of it looks like another part

@@ -5,10 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -228,7 +225,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 		}
 		fmt.Fprintf(&diffs, "## %s: %s\n\n%s\n", t.Step, changed(d), d.Patch)
 		if d.Truncated {
-			fmt.Fprintf(&diffs, "… the diff is longer; its files are: %s\n", strings.Join(paths(d), ", "))
+			diffs.WriteString("… the diff is longer; its files are:\n" + fileList(d))
 		}
 		diffs.WriteString(aboutBytes(d.Patch))
 	}
@@ -268,15 +265,21 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	return out
 }
 
-// paths returns the paths of a diff. One that would not stay on its line is quoted, since a person who reads the line
-// could take its end for something else.
-func paths(d workspace.Diff) []string {
-	var list []string
-	for _, f := range d.Files {
-		if strings.ContainsFunc(f.Path, unicode.IsControl) || !utf8.ValidString(f.Path) {
-			f.Path = strconv.Quote(f.Path)
+// fileList lists the files of a diff that is not shown completely. Each has its own line and is quoted, so that no name looks like
+// another file, or like another part of a question.
+func fileList(d workspace.Diff) string {
+	const most = 1000
+	var list strings.Builder
+	for i, f := range d.Files {
+		if i == most {
+			fmt.Fprintf(&list, "… and %d more\n", len(d.Files)-most)
+			break
 		}
-		list = append(list, f.Path)
+		fmt.Fprintf(&list, "%s %q", f.Status, f.Path)
+		if f.From != "" {
+			fmt.Fprintf(&list, " from %q", f.From)
+		}
+		list.WriteByte('\n')
 	}
-	return list
+	return list.String()
 }

@@ -10,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
@@ -137,7 +139,9 @@ func (s *Store) Forget(ctx context.Context, l Landing) error {
 }
 
 func (in *intent) write() error {
-	data, err := json.Marshal(in)
+	text := *in
+	_ = text.eachName(func(name string) (string, error) { return writeName(name), nil })
+	data, err := json.Marshal(&text)
 	if err != nil {
 		return err
 	}
@@ -145,6 +149,43 @@ func (in *intent) write() error {
 }
 
 const intentName = "intent.json"
+
+// eachName replaces all names of files, directories and branches.
+func (in *intent) eachName(by func(string) (string, error)) (err error) {
+	replaced := func(name string) string {
+		name, wrong := by(name)
+		err = errors.Join(err, wrong)
+		return name
+	}
+	for _, moves := range []*[]move{&in.Changes, &in.Index} {
+		*moves = slices.Clone(*moves)
+		for i := range *moves {
+			(*moves)[i].Path = replaced((*moves)[i].Path)
+		}
+	}
+	dirs := in.Dirs
+	in.Dirs = make(map[string]fs.FileMode, len(dirs))
+	for dir, perm := range dirs {
+		in.Dirs[replaced(dir)] = perm
+	}
+	in.Ref, in.Root = replaced(in.Ref), replaced(in.Root)
+	return err
+}
+
+// writeName returns a name for JSON, which has only UTF-8. One that is not UTF-8 is quoted.
+func writeName(name string) string {
+	if utf8.ValidString(name) && !strings.HasPrefix(name, `"`) {
+		return name
+	}
+	return strconv.Quote(name)
+}
+
+func readName(text string) (string, error) {
+	if !strings.HasPrefix(text, `"`) {
+		return text, nil
+	}
+	return strconv.Unquote(text)
+}
 
 // finish notes that the landing is done. What it needed is removed after that is written, since it is needed to go on otherwise.
 func (in *intent) finish() error {
@@ -235,7 +276,7 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 			return err
 		}
 		if err := copyTree(ctx, filepath.Join(s.root, filepath.FromSlash(m.Path)), to); errors.Is(err, os.ErrNotExist) {
-			return errMoved
+			return fmt.Errorf("%s: %w", m.Path, errMoved)
 		} else if err != nil {
 			return err
 		}

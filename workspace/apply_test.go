@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -248,6 +249,104 @@ func TestUndo(t *testing.T) {
 	if n := len(landed); n == len(untouched) && landed["a.txt"] == untouched["a.txt"] {
 		t.Error("nothing has landed")
 	}
+}
+
+// TestNamesAreBytes has a landing that is killed, of files whose names are not UTF-8.
+func TestNamesAreBytes(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("names of files are UTF-8")
+	}
+	f := newFixture(t)
+	for _, name := range []string{"edit\xff", "dir\xff/gone", `"quoted"`} {
+		f.put(name, "text\n")
+	}
+	f.git(f.repo, "add", "-A")
+	f.git(f.repo, "commit", "-qm", "names")
+	f.git(f.repo, "checkout", "-qb", "caf\xe9")
+	f.no(os.Chmod(filepath.Join(f.repo, "dir\xff"), 0o700))
+	f.put("a.txt", "staged\n")
+	f.git(f.repo, "add", "a.txt")
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"edit\xff": "changed\n", "dir\xff/gone": "", `"quoted"`: "changed\n", "new\xfd": "new\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: c, Approval: "yes"})
+	before := f.files()
+	for n := range 5 {
+		in := f.intend(s, l)
+		f.begin(in, n)
+		in, err := in.checkout.read(in.dir) // as another process does
+		f.no(err)
+		f.no(s.undo(t.Context(), in))
+		same(t, "the checkout", before, f.files())
+		if info, err := os.Stat(filepath.Join(f.repo, "dir\xff")); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the directory: %v, %v", info, err)
+		}
+		f.status("M  a.txt")
+	}
+	f.begin(f.intend(s, l), 3)
+	if _, found, err := s.Finish(t.Context(), l); !found || err != nil {
+		t.Errorf("finished: %v, %v", found, err)
+	}
+	f.status("M  a.txt")
+	if got := f.read(f.repo, "edit\xff") + f.read(f.repo, "new\xfd"); got != "changed\nnew\n" {
+		t.Errorf("the files have %q", got)
+	}
+}
+
+// TestEditedInTheLastMoment has a landing that was killed when a file had changed places with the new one, and a user who changed it in that
+// moment. The file comes back.
+func TestEditedInTheLastMoment(t *testing.T) {
+	for name, c := range map[string]struct{ held, now, want string }{
+		"unchanged":     {"one\ntwo\nthree\n", "changed\n", "changed\n"},
+		"not exchanged": {"changed\n", "one\ntwo\nthree\n", "changed\n"},
+		"replaced":      {"mine\n", "changed\n", "mine\n"},
+		"removed":       {"mine\n", "", "mine\n"},
+		"both":          {"mine\n", "mine, too\n", "mine, too\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			s := f.open()
+			b := f.capture(s, "r1")
+			l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})})
+			in := f.intend(s, l)
+			f.put(in.heldName(0), c.held)
+			f.put("a.txt", c.now)
+			if c.now == "" {
+				f.no(os.Remove(filepath.Join(f.repo, "a.txt")))
+			}
+			if err := s.carryOut(t.Context(), in); (err == nil) != (c.want == "changed\n") {
+				t.Errorf("carried out: %v", err)
+			}
+			if got := f.read(f.repo, "a.txt"); got != c.want {
+				t.Errorf("the file is %q, want %q", got, c.want)
+			}
+			if name == "both" {
+				if got := f.read(f.repo, "a.txt.mine"); got != "mine\n" {
+					t.Errorf("the other version is %q", got)
+				}
+			}
+			if left, err := filepath.Glob(filepath.Join(f.repo, ".hocket*")); err != nil || left != nil {
+				t.Errorf("left over: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestCreatedInTheLastMoment has a user who creates a file just before a landing does.
+func TestCreatedInTheLastMoment(t *testing.T) {
+	f := newFixture(t)
+	root, err := os.OpenRoot(f.repo)
+	f.no(err)
+	defer root.Close()
+	f.no(os.Symlink("a.txt", filepath.Join(f.repo, "temp")))
+	f.put("new", "mine\n")
+	if err := create(root, "temp", "new"); !errors.Is(err, errMoved) {
+		t.Errorf("error %v", err)
+	}
+	if got := f.read(f.repo, "new"); got != "mine\n" {
+		t.Errorf("the file is %q", got)
+	}
+	f.status("?? new")
 }
 
 // TestLandingFails lets the last steps of a landing fail. Nothing of it is left, not even in the index.

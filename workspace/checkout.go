@@ -177,24 +177,16 @@ func (w *Workspace) discard() error {
 	return os.Rename(w.Root, filepath.Join(trash, "tree"))
 }
 
-// create creates the clone by hand: git clone does the same with more processes.
+// create creates the directory by hand: git clone does the same with more processes.
 func (w *Workspace) create(ctx context.Context) error {
 	s, gitDir, index := w.store, filepath.Join(w.Root, ".git"), filepath.Join(w.home, "index")
 	if err := w.mark(marker{Partial: true}); err != nil { // first, so that a process that is killed leaves nothing that is not listed
 		return err
 	}
-	shallow, err := os.ReadFile(filepath.Join(s.dir, "store.git", "shallow"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
 	if err := errors.Join(ignoreMissing(os.Remove(index)), ignoreMissing(os.Remove(notesIn(w.home)))); err != nil {
 		return err
 	}
-	objects := filepath.Join(s.dir, "store.git", "objects")
-	if err := createRepository(gitDir, w.config(), "ref: refs/heads/"+branchName+"\n", objects+"\n", shallow); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(gitDir, "refs", "heads", branchName), []byte(w.Base+"\n"), 0o600); err != nil {
+	if err := w.createClone(gitDir); err != nil {
 		return err
 	}
 	agents := filepath.Join(gitDir, "index")
@@ -205,6 +197,7 @@ func (w *Workspace) create(ctx context.Context) error {
 	if err := copyLater(agents, index); err != nil {
 		return err
 	}
+	var err error
 	if w.Dir, err = s.inside(w.Root); err != nil {
 		return err
 	}
@@ -212,6 +205,19 @@ func (w *Workspace) create(ctx context.Context) error {
 		return err
 	}
 	return w.mark(marker{})
+}
+
+// createClone creates the repository of the workspace, in which the base is checked out.
+func (w *Workspace) createClone(gitDir string) error {
+	store := filepath.Join(w.store.dir, "store.git")
+	shallow, err := os.ReadFile(filepath.Join(store, "shallow"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := createRepository(gitDir, w.config(), "ref: refs/heads/"+branchName+"\n", filepath.Join(store, "objects")+"\n", shallow); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(gitDir, "refs", "heads", branchName), []byte(w.Base+"\n"), 0o600)
 }
 
 // branchName is the branch that is checked out in a workspace.

@@ -100,27 +100,29 @@ func (w *Workspace) record(ctx context.Context, ended, message string) (string, 
 		return "", err
 	}
 	if ended != "" {
-		return w.collect(ctx, ended, message)
+		return w.collect(ctx, ended, "", message)
 	}
 	head := w.headCommit()
 	if head != w.Base && head != "" {
-		commit, err := w.collect(ctx, head, message)
+		commit, err := w.collect(ctx, head, filepath.Join(w.Root, ".git", "objects"), message)
 		if err == nil || ctx.Err() != nil || errors.As(err, new(*NestedError)) || errors.As(err, new(*UnreadableError)) {
 			return commit, err
 		}
 		// It does not descend from the base, or its objects are damaged.
 	}
-	return w.collect(ctx, "", message)
+	return w.collect(ctx, "", "", message)
 }
 
 var errNoDescendant = errors.New("HEAD does not descend from the base")
 
-// collect records the files on a commit that descends from the base, or on the base if head is "". The agent's objects
-// are read only if they are needed.
-func (w *Workspace) collect(ctx context.Context, head, message string) (string, error) {
-	s, objects := w.store, ""
-	if head != "" {
-		objects = filepath.Join(w.Root, ".git", "objects")
+// collect records the files on a commit that descends from the base, or on the base if head is "". Objects is where those of the
+// agent are, if the commit needs them.
+func (w *Workspace) collect(ctx context.Context, head, objects, message string) (string, error) {
+	s := w.store
+	if objects != "" {
+		if err := w.checkObjects(ctx); err != nil {
+			return "", err
+		}
 	}
 	q, err := s.quarantine(w.Root, objects)
 	if err != nil {
@@ -168,6 +170,37 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 		return "", err
 	}
 	return commit, nil
+}
+
+// checkObjects returns an error if something in the agent's objects is no regular file, because git would wait for a pipe forever, or
+// if they lead to other objects than ours, where the same could be.
+func (w *Workspace) checkObjects(ctx context.Context) error {
+	const alternates = ".git/objects/info/alternates"
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
+		return errors.Join(errNoDirectory, err)
+	}
+	if info, err := root.Lstat(".git/objects"); err != nil || !info.IsDir() {
+		return errors.Join(errNoDirectory, err)
+	}
+	err = fs.WalkDir(root.FS(), ".git/objects", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+			err = fmt.Errorf("%s is not a regular file", name)
+		}
+		return errors.Join(err, ctx.Err())
+	})
+	if err != nil {
+		return err
+	}
+	text, err := readSmall(filepath.Join(w.Root, filepath.FromSlash(alternates)))
+	if err = ignoreMissing(err); err == nil && text != "" && text != filepath.Join(w.store.dir, "store.git", "objects")+"\n" {
+		err = fmt.Errorf("%s was changed", alternates)
+	}
+	return err
 }
 
 // parent returns what to commit on: the base, or a commit of the agent, whose files are in the

@@ -129,6 +129,9 @@ func (c *checkout) read(dir string) (*intent, error) {
 	if err == nil {
 		err = json.Unmarshal(data, in)
 	}
+	if err == nil {
+		err = in.eachName(readName)
+	}
 	return in, err
 }
 

@@ -495,7 +495,7 @@ func TestCollectInChild(t *testing.T) {
 	m, err := readMarker(w.home)
 	f.no(err)
 	w.Base = m.Base
-	if _, err := w.collect(t.Context(), "", "work"); err != nil {
+	if _, err := w.collect(t.Context(), "", "", "work"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -158,6 +158,9 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 		if err = s.checkPaths(p.Diff); err == nil {
 			err = s.checkUnseen(ctx, p.Diff)
 		}
+		if err == nil {
+			err = s.checkContent(ctx, p)
+		}
 	}
 	return p, err
 }
@@ -187,9 +190,10 @@ func (s *Store) checkUnseen(ctx context.Context, d Diff) error {
 			if mark == "" {
 				continue
 			}
-			if _, err := os.Lstat(filepath.Join(s.root, filepath.FromSlash(name))); err == nil {
-				return fmt.Errorf("the change cannot land, because git was told not to look at %[1]s, where you may have changed something: run git update-index --no-%[2]s -- %[1]s, or use land: branch", name, mark)
+			if _, err := os.Lstat(filepath.Join(s.root, filepath.FromSlash(name))); err != nil && mark == "skip-worktree" {
+				return fmt.Errorf("the change cannot land, because %s is not in your sparse checkout: run git sparse-checkout disable, or use land: branch", name)
 			}
+			return fmt.Errorf("the change cannot land, because git was told not to look at %[1]s, where you may have changed something: run git update-index --no-%[2]s -- %[1]s, or use land: branch", name, mark)
 		}
 	}
 	return nil
