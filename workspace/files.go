@@ -304,7 +304,7 @@ func (in *intent) removeTemps(root *os.Root) (err error) {
 	for i, m := range in.Changes {
 		if dir, missing := in.open(root, m.Path, false); missing == nil {
 			_ = dir.Remove(in.tempName(i))
-			if wrong := in.release(dir, i); !errors.Is(wrong, errMoved) { // it is noticed when the file is compared
+			if wrong := in.giveBack(dir, i); !errors.Is(wrong, errMoved) { // it is noticed when the file is compared
 				err = errors.Join(err, wrong)
 			}
 			_ = dir.Close()
@@ -330,7 +330,7 @@ func (in *intent) changeFile(root *os.Root, i, to int) error {
 		if err := dir.Rename(name, held); err != nil {
 			return err
 		}
-		if err := in.dropHeld(dir, i, 1-to); err != nil {
+		if err := in.discardHeld(dir, i, 1-to); err != nil {
 			return err
 		}
 		if to == after {
@@ -361,7 +361,7 @@ func (in *intent) changeFile(root *os.Root, i, to int) error {
 	case err != nil:
 		return errors.Join(err, dir.Remove(held))
 	}
-	return in.dropHeld(dir, i, 1-to)
+	return in.discardHeld(dir, i, 1-to)
 }
 
 // create gives a file another name, which nothing has.
@@ -393,19 +393,19 @@ func (in *intent) expect(dir *os.Root, name string, m move, side int) error {
 	return err
 }
 
-// dropHeld removes a file of the user that has lost its place, if it is that of a side. Otherwise the user has it back.
-func (in *intent) dropHeld(dir *os.Root, i, side int) error {
+// discardHeld removes a file of the user that has lost its place, if it is that of a side. Otherwise the user has it back.
+func (in *intent) discardHeld(dir *os.Root, i, side int) error {
 	held := in.heldName(i)
 	same, err := in.isSame(dir, held, in.Changes[i], side)
 	if err == nil && same {
 		return dir.Remove(held)
 	}
-	return errors.Join(err, in.release(dir, i))
+	return errors.Join(err, in.giveBack(dir, i))
 }
 
-// release removes a file that changed places with that of the user. If it is none that the landing has a copy of, the user has changed it
+// giveBack removes a file that changed places with that of the user. If it is none that the landing has a copy of, the user has changed it
 // meanwhile, so it gets its place back, and the error is errMoved.
-func (in *intent) release(dir *os.Root, i int) error {
+func (in *intent) giveBack(dir *os.Root, i int) error {
 	name, held := path.Base(in.Changes[i].Path), in.heldName(i)
 	if _, err := dir.Lstat(held); err != nil {
 		return ignoreMissing(err)
