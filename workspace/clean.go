@@ -34,7 +34,7 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 	all, err := s.list(ctx)
 	for i := range all {
 		info := &all[i]
-		info.Size = sizeOf(info.Dir)
+		info.Size = Size(info.Dir)
 		info.Edited = info.Opened && isEdited(info.Dir)
 	}
 	return all, err
@@ -98,13 +98,8 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// Size returns how many bytes everything in the store's directory has.
-func (s *Store) Size() int64 { return Size(s.dir) }
-
-// Size is [Store.Size] for a directory that need not be opened, or exist.
-func Size(stateDir string) int64 { return sizeOf(stateDir) }
-
-func sizeOf(dir string) (size int64) {
+// Size returns how many bytes everything in a directory has, such as that of a store. It need not exist.
+func Size(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {

@@ -73,17 +73,8 @@ func (g git) diff(ctx context.Context, a, b string, limit int) (Diff, error) {
 	return d, nil
 }
 
-// WritePatch writes a patch between two commits that git apply accepts, with binary files.
-func (s *Store) WritePatch(ctx context.Context, to io.Writer, a, b string) error {
-	if err := checkCommits(a, b); err != nil {
-		return err
-	}
-	return s.git.patch(ctx, to, a, b, "--binary", "--full-index")
-}
-
-func (g git) patch(ctx context.Context, to io.Writer, a, b string, options ...string) error {
-	args := slices.Concat([]string{"diff-tree", "-r", "-p", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color"}, options, []string{a, b})
-	cmd := g.command(ctx, args...)
+func (g git) patch(ctx context.Context, to io.Writer, a, b string) error {
+	cmd := g.command(ctx, "diff-tree", "-r", "-p", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color", a, b)
 	var messages bytes.Buffer
 	cmd.Stdout, cmd.Stderr = to, limited(&messages)
 	return explain(ctx, "diff-tree", cmd.Run(), &messages)

@@ -392,7 +392,7 @@ func TestStoreDoesNotGrow(t *testing.T) {
 		f.no(s.collectGarbage(t.Context(), 0))
 		f.has(s, c, "a.txt", "one\ntwo\nthree\n")
 		if i%15 == 14 {
-			sizes = append(sizes, sizeOf(filepath.Join(f.state, "store.git")))
+			sizes = append(sizes, Size(filepath.Join(f.state, "store.git")))
 		}
 	}
 	if out, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -53,13 +52,6 @@ func TestDiff(t *testing.T) {
 	}
 	if same, err := s.Diff(t.Context(), c, c, 100); err != nil || len(same.Files) > 0 || same.Patch != "" || same.Truncated {
 		t.Errorf("no difference: %+v, %v", same, err)
-	}
-	var patch bytes.Buffer
-	f.no(s.WritePatch(t.Context(), &patch, b.Commit, c))
-	f.write(f.repo+".patch", patch.String())
-	f.git(f.repo, "apply", f.repo+".patch")
-	if f.read(f.repo, "bin") != "a\x00c" {
-		t.Error("the patch does not have the binary file")
 	}
 	if _, err := s.Diff(t.Context(), "--output=x", c, 1); err == nil {
 		t.Error("an option was taken for a commit")
