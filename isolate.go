@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,27 @@ import (
 
 // workspaces opens the store of the project's workspaces.
 func (p *Project) workspaces(ctx context.Context) (*workspace.Store, error) {
-	return workspace.Open(ctx, p.workspaceDir(), p.workDir())
+	s, err := workspace.Open(ctx, p.workspaceDir(), p.workDir())
+	if err == nil {
+		s.Locks = landingLocks()
+	}
+	return s, err
+}
+
+// portsDir is where ports are reserved, for all projects of the user.
+func (p *Project) portsDir() string {
+	if home := stateHome(); home != "" {
+		return filepath.Join(home, "hocket", "ports")
+	}
+	return filepath.Join(p.workspaceDir(), "ports")
+}
+
+// landingLocks is where the locks of landings are; "": in the stores of their projects.
+func landingLocks() string {
+	if home := stateHome(); home != "" {
+		return filepath.Join(home, "hocket", "landings")
+	}
+	return ""
 }
 
 func (p *Project) workspaceDir() string { return filepath.Join(p.State(), "workspaces") }
@@ -73,11 +94,7 @@ func (p *Project) canLand(ctx context.Context, store *workspace.Store, b *workfl
 	for _, w := range check.Workflows(*b) {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil && (replies == nil || !replies.CoversTask(n.ID)) {
-				branch, _ := t.Settings["branch"].(string)
-				if strings.Contains(branch, "${") { // it is known only later
-					branch = ""
-				}
-				if wrong := store.CanLand(ctx, howOf(t.Settings), branch); wrong != nil {
+				if wrong := canLandAs(ctx, store, t.Settings); wrong != nil {
 					err = fmt.Errorf("step %s of %s cannot land: %w", n.ID, w.Name, wrong)
 				}
 			}
@@ -86,12 +103,26 @@ func (p *Project) canLand(ctx context.Context, store *workspace.Store, b *workfl
 	return err
 }
 
+func canLandAs(ctx context.Context, store *workspace.Store, settings map[string]any) (err error) {
+	how := howOf(settings)
+	branch, _ := settings["branch"].(string)
+	switch {
+	case strings.Contains(branch, "${"): // it is known only later
+		branch = ""
+	case branch == "" && how == workspace.AsBranch:
+		if branch, err = store.FreeBranch(ctx, branchOf("run")); err != nil {
+			return err
+		}
+	}
+	return store.CanLand(ctx, how, branch)
+}
+
 // withoutGit reports that this machine cannot give steps workspaces of their own.
 func withoutGit(b *workflow.Bundle) (found workflow.Diagnostics) {
 	if b.Root == nil || !b.Isolates() {
 		return nil
 	}
-	err := usableGit()
+	_, err := usableGit()
 	if err == nil {
 		return nil
 	}
@@ -108,12 +139,32 @@ func withoutGit(b *workflow.Bundle) (found workflow.Diagnostics) {
 	return found
 }
 
-// usableGit says why git cannot be used here. A program that is installed later is found after a restart.
-var usableGit = sync.OnceValue(func() error {
+// usableGit says why git cannot be used here.
+var usableGit = onceDone(func() (struct{}, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	return workspace.CheckGit(ctx)
+	return struct{}{}, workspace.CheckGit(ctx)
 })
+
+// onceDone returns a function that calls another one until that succeeds, and then returns what it returned. What fails now may be
+// possible later: a disk is full, or git is not installed.
+func onceDone[T any](do func() (T, error)) func() (T, error) {
+	var mu sync.Mutex
+	var result T
+	done := false
+	return func() (T, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done {
+			return result, nil
+		}
+		value, err := do()
+		if done = err == nil; done {
+			result = value
+		}
+		return value, err
+	}
+}
 
 // recapture returns the base for a new plan of a run: the one that the run has, or what the project is now.
 func (p *Project) recapture(ctx context.Context, run string, b *workflow.Bundle) (string, error) {
@@ -149,6 +200,7 @@ type isolation struct {
 	open     func() (*workspace.Store, error)
 	approved func() error // why the command that prepares workspaces may not run
 	command  func(context.Context, *agent.Task, agent.Log) error
+	provided sync.Map // commits that the store has for a run, as far as we know: their names, with that of the run
 }
 
 // isolate sets what makes the attempts of a run in workspaces.
@@ -156,7 +208,7 @@ func (l *lanes) isolate(ctx context.Context, p *Project) {
 	ctx = context.WithoutCancel(ctx)
 	l.isolation = &isolation{
 		p:    p,
-		open: sync.OnceValues(func() (*workspace.Store, error) { return p.workspaces(ctx) }),
+		open: onceDone(func() (*workspace.Store, error) { return p.workspaces(ctx) }),
 		approved: func() error {
 			powers := p.now().files.WorkspacePowers()
 			if l.trusted.Trusted {
@@ -190,7 +242,7 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 		return i.asGuest(ctx, run, task, at, make)
 	}
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
-		return unprepared(err)
+		return unprepared(cmp.Or(store.Gone(), err))
 	}
 	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, scripted: scripted, make: make}
 	switch {
@@ -229,13 +281,13 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 	if err != nil {
 		return unprepared(err)
 	}
-	here.workspace, here.lock = w, w
-	ports, err := workspace.ReservePorts(filepath.Join(stateHome(), "hocket", "ports"), w.Attempt)
+	ports, err := workspace.ReservePorts(c.of.p.portsDir(), w.Attempt)
 	if err != nil {
-		return unprepared(err)
+		return unprepared(errors.Join(err, w.Close()))
 	}
-	defer ports.Release()
-	here.port = ports.First
+	here.provide(w, ports.First, func() { // the process has both at most until it ends
+		_, _ = w.Close(), ports.Release()
+	})
 	ctx = w.Noting(process.WithPort(ctx, ports.First))
 	if err := c.prepare(ctx, w); err != nil {
 		return unprepared(err)
@@ -249,7 +301,11 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 			out.Fault = driver.FaultOf(ctx, err)
 		}
 	}
-	return collected(ctx, w, c.task, out)
+	out = collected(ctx, w, c.task, out)
+	if out.Workspace != "" { // mostly, the next step begins with it
+		c.of.provided.Store([2]string{c.run, out.Workspace}, true)
+	}
+	return out
 }
 
 // waiting makes an attempt, and waits for everything that it has handed off if it succeeds.
@@ -340,23 +396,31 @@ func (c *attemptAt) prepare(ctx context.Context, w *workspace.Workspace) error {
 }
 
 func (c *attemptAt) checkout(ctx context.Context, from string) (*workspace.Workspace, error) {
-	return c.store.Checkout(ctx, c.attempt(), from)
+	w, err := c.store.Checkout(ctx, c.attempt(), from)
+	if err != nil {
+		err = cmp.Or(c.store.Gone(), err)
+	}
+	return w, err
 }
 
 func (c *attemptAt) attempt() workspace.Attempt {
 	return workspace.Attempt{Run: c.run, Address: c.task.Address, Number: c.task.Attempt}
 }
 
-// collectTime limits how long files are collected after an attempt has failed or was told to stop.
-const collectTime = time.Minute
+const (
+	// collectTime limits how long files are collected after an attempt has failed or was told to stop.
+	collectTime = time.Minute
+	// wantedTime is the limit for those of an attempt that succeeded: other steps begin with them.
+	wantedTime = 10 * time.Minute
+)
 
-// collecting returns the context for collecting what an attempt left. What one that succeeded left is collected
-// however long that takes: other steps begin with it.
+// collecting returns the context for collecting what an attempt left.
 func collecting(ctx context.Context, failed bool) (context.Context, context.CancelFunc) {
 	kept := context.WithoutCancel(ctx)
 	if failed {
 		return context.WithTimeout(kept, collectTime)
 	}
+	kept, release := context.WithTimeout(kept, wantedTime)
 	kept, cancel := context.WithCancelCause(kept)
 	stop := context.AfterFunc(ctx, func() {
 		time.AfterFunc(collectTime, func() { cancel(context.Cause(ctx)) })
@@ -364,6 +428,7 @@ func collecting(ctx context.Context, failed bool) (context.Context, context.Canc
 	return kept, func() {
 		stop()
 		cancel(nil)
+		release()
 	}
 }
 
@@ -374,8 +439,10 @@ func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTa
 	commit, err := w.Collect(ctx, fmt.Sprintf("%s, attempt %d", task.Address, task.Attempt))
 	switch {
 	case out.Fault != nil: // the next attempt collects it, or keeps the directory
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprintf("its files cannot be recorded within %v: have the agent remove large ones, or add them to .gitignore", wantedTime)}
 	case err != nil:
-		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: "its files cannot be recorded: " + err.Error()}
+		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: "its files cannot be recorded: " + cmp.Or(w.Gone(), err).Error()}
 	default:
 		out.Workspace = commit
 	}
@@ -385,6 +452,18 @@ func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTa
 // provide makes sure that the store has a commit. A worker on another machine than the one that started the run
 // captures its own files: if they are the same, so is the commit. The first one that a run needs on a machine is its base.
 func (i *isolation) provide(ctx context.Context, store *workspace.Store, run, commit string) error {
+	key := [2]string{run, commit}
+	if _, known := i.provided.Load(key); known {
+		return nil
+	}
+	if err := i.find(ctx, store, run, commit); err != nil {
+		return err
+	}
+	i.provided.Store(key, true)
+	return nil
+}
+
+func (i *isolation) find(ctx context.Context, store *workspace.Store, run, commit string) error {
 	if found, err := store.Has(ctx, commit); err != nil {
 		return err
 	} else if found {

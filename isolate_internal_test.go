@@ -2,15 +2,17 @@ package hocket
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workspace"
 )
 
-// What a successful attempt left is collected however long that takes, unless the attempt is told to stop.
+// What a successful attempt left has more time to be collected, unless the attempt is told to stop.
 func TestCollecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed, cancel := collecting(t.Context(), true)
@@ -18,9 +20,11 @@ func TestCollecting(t *testing.T) {
 		attempt, stop := context.WithCancel(t.Context())
 		ctx, done := collecting(attempt, false)
 		defer done()
-		time.Sleep(24 * time.Hour)
+		hung, end := collecting(t.Context(), false)
+		defer end()
+		time.Sleep(wantedTime / 2)
 		if failed.Err() == nil || ctx.Err() != nil {
-			t.Fatalf("after a day: failed %v, succeeded %v", failed.Err(), ctx.Err())
+			t.Fatalf("after half of the time: failed %v, succeeded %v", failed.Err(), ctx.Err())
 		}
 		stop()
 		time.Sleep(collectTime - time.Second)
@@ -31,6 +35,10 @@ func TestCollecting(t *testing.T) {
 		synctest.Wait()
 		if ctx.Err() == nil {
 			t.Error("it goes on after the attempt was told to stop")
+		}
+		time.Sleep(wantedTime)
+		if hung.Err() != context.DeadlineExceeded {
+			t.Errorf("it goes on without an end: %v", hung.Err())
 		}
 	})
 }
@@ -43,8 +51,11 @@ func TestNextAttemptWaitsForGuests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		locked := &lock{}
-		first.lock = locked
+		if _, _, err := visit("dir"); err == nil {
+			t.Error("work began in a workspace that does not exist yet")
+		}
+		freed := false
+		first.provide(&workspace.Workspace{}, 0, func() { freed = true })
 		_, leave, err := visit("dir")
 		if err != nil {
 			t.Fatal(err)
@@ -62,13 +73,13 @@ func TestNextAttemptWaitsForGuests(t *testing.T) {
 			begun <- s
 		}()
 		synctest.Wait()
-		if len(begun) > 0 || locked.closed {
-			t.Error("the next attempt began, or the lock was released, while work was going on")
+		if len(begun) > 0 || freed {
+			t.Error("the next attempt began, or the workspace and its ports were freed, while work was going on")
 		}
 		leave()
 		second := <-begun
-		if !locked.closed {
-			t.Error("the lock was not released")
+		if !freed {
+			t.Error("the workspace was not freed")
 		}
 		if err := second.close(t.Context()); err != nil {
 			t.Error(err)
@@ -80,9 +91,21 @@ func TestNextAttemptWaitsForGuests(t *testing.T) {
 	})
 }
 
-type lock struct{ closed bool }
-
-func (l *lock) Close() error { l.closed = true; return nil }
+// What fails is tried again, and what succeeds is not.
+func TestOnceDone(t *testing.T) {
+	calls := 0
+	get := onceDone(func() (int, error) {
+		if calls++; calls == 1 {
+			return 0, errors.New("not now")
+		}
+		return calls, nil
+	})
+	for _, want := range []int{0, 2, 2} {
+		if got, err := get(); got != want || (err != nil) != (want == 0) {
+			t.Errorf("%d, %v, want %d", got, err, want)
+		}
+	}
+}
 
 // An attempt whose call for a result was broken off still waits for the work.
 func TestErrandsAreAwaited(t *testing.T) {

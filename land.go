@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -50,6 +49,9 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	plan, err := c.store.Plan(ctx, l, maxLandDiff)
 	if err != nil {
 		return unlanded(ctx, err)
+	}
+	for _, e := range plan.Ended {
+		c.at.Log([]byte(e.String() + "\n"))
 	}
 	if len(plan.Diff.Files) == 0 {
 		return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
@@ -158,16 +160,16 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 		ID: c.run + "/" + c.task.Address, Run: c.run, How: howOf(c.task.Settings), Base: base, Commit: c.task.Workspace,
 		Message: cmp.Or(text("message"), fmt.Sprintf("%s: changes of run %s", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
 	}
-	if home := stateHome(); home != "" {
-		l.Locks = filepath.Join(home, "hocket", "landings")
-	}
 	if l.How == workspace.AsBranch {
 		if l.Branch = text("branch"); l.Branch == "" { // an earlier landing of the run may have made one
-			l.Branch, err = c.store.FreeBranch(ctx, "hocket/"+c.run)
+			l.Branch, err = c.store.FreeBranch(ctx, branchOf(c.run))
 		}
 	}
 	return l, err
 }
+
+// branchOf returns the name of the branch on which a run lands if no other one is set.
+func branchOf(run string) string { return "hocket/" + run }
 
 func howOf(settings map[string]any) workspace.How {
 	return workspace.How(cmp.Or(workflow.FormatText(cmp.Or(settings["as"], any(""))), string(workspace.AsBranch)))
@@ -187,7 +189,7 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 	}
 	detail := plan.Diff.Patch
 	if plan.Diff.Truncated {
-		detail += fmt.Sprintf("… the diff is longer; its files are: %s\n", strings.Join(paths(plan.Diff), ", "))
+		detail += fmt.Sprintf("… the diff is longer: hocket diff %s shows all that the steps have changed; its files are:\n", l.Run) + fileList(plan.Diff)
 	}
 	detail += aboutBytes(plan.Diff.Patch)
 	if plan.Message != "" { // indented, so that no line of it looks like another part

@@ -285,12 +285,15 @@ func TestFoldersWithoutGit(t *testing.T) {
 
 // TestFailedCaptureLeavesNothing starts runs of projects that cannot be captured.
 func TestFailedCaptureLeavesNothing(t *testing.T) {
-	for want, do := range map[string]func(dir string){
-		"sub is a git repository without commits": func(dir string) {
+	for name, c := range map[string]struct {
+		do   func(t *testing.T, dir string)
+		want string // DIR is the directory
+	}{
+		"nested repository": {func(t *testing.T, dir string) {
 			git(t, dir, "init", "-q", "sub")
 			writeFile(t, filepath.Join(dir, "sub", "x"), "x")
-		},
-		"a.txt is unmerged: finish or abort the merge first": func(dir string) {
+		}, "sub is a git repository without commits"},
+		"unmerged": {func(t *testing.T, dir string) {
 			git(t, dir, "checkout", "-q", "-b", "other")
 			writeFile(t, filepath.Join(dir, "a.txt"), "other\n")
 			git(t, dir, "commit", "-qam", "other")
@@ -298,22 +301,153 @@ func TestFailedCaptureLeavesNothing(t *testing.T) {
 			writeFile(t, filepath.Join(dir, "a.txt"), "main\n")
 			git(t, dir, "commit", "-qam", "main")
 			tryGit(dir, "rebase", "other")
-		},
+		}, "a.txt is unmerged: finish or abort the merge first"},
+		"bare": {func(t *testing.T, dir string) { git(t, dir, "config", "core.bare", "true") },
+			"DIR is a bare repository or inside a .git directory: own workspaces need a checkout"},
+		"another user's": {func(t *testing.T, dir string) {
+			if os.Getuid() != 0 {
+				t.Skip("only root can give files away")
+			}
+			for _, name := range []string{dir, filepath.Join(dir, ".git")} {
+				if err := os.Chown(name, 12345, 12345); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "the git repository of DIR belongs to another user: if you trust it, run: git config --global --add safe.directory DIR"},
 	} {
-		p, dir := repository(t, landing("patch"), hocket.Options{Agents: agents{"editor": editor()}})
-		do(dir)
-		w, err := p.Load("w.yml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Start(t.Context(), w, nil); err == nil || !strings.Contains(err.Error(), "steps of w have workspaces of their own: "+want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
-		if refs := git(t, dir, "for-each-ref", "refs/hocket/"); refs != "" {
-			t.Errorf("the repository has %s", refs)
-		}
-		if runs, err := p.Runs(t.Context(), hocket.Filter{}); err != nil || len(runs) > 0 {
-			t.Errorf("runs %v, %v", runs, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			p, dir := repository(t, landing("patch"), hocket.Options{Agents: agents{"editor": editor()}})
+			c.do(t, dir)
+			w, err := p.Load("w.yml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "steps of w have workspaces of their own: " + strings.ReplaceAll(c.want, "DIR", dir)
+			if _, err := p.Start(t.Context(), w, nil); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %s", err, want)
+			}
+			if refs, err := os.ReadDir(filepath.Join(dir, ".git", "refs", "hocket")); err == nil && len(refs) > 0 {
+				t.Errorf("the repository has %v", refs)
+			}
+			if runs, err := p.Runs(t.Context(), hocket.Filter{}); err != nil || len(runs) > 0 {
+				t.Errorf("runs %v, %v", runs, err)
+			}
+		})
+	}
+}
+
+// TestUnusualRepositories has repositories in which a run works, says what it leaves out, and lands.
+func TestUnusualRepositories(t *testing.T) {
+	for name, c := range map[string]struct {
+		do    func(t *testing.T, dir string)
+		notes string
+	}{
+		"shallow": {func(t *testing.T, dir string) {
+			git(t, dir, "commit", "-q", "--allow-empty", "-m", "second")
+			git(t, dir, "clone", "-q", "--depth=1", "--no-checkout", "file://"+dir, "clone")
+			for _, name := range []string{".git", "clone"} { // the clone takes its place
+				if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, ".state", name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Rename(filepath.Join(dir, ".state", "clone", ".git"), filepath.Join(dir, ".git")); err != nil {
+				t.Fatal(err)
+			}
+			git(t, dir, "reset", "-q")
+			writeFile(t, filepath.Join(dir, ".git", "info", "exclude"), ".state\n")
+		}, ""},
+		"submodule": {func(t *testing.T, dir string) {
+			inner := filepath.Join(t.TempDir(), "inner")
+			git(t, dir, "init", "-q", inner)
+			git(t, inner, "commit", "-q", "--allow-empty", "-m", "first")
+			git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner, "inner")
+			git(t, dir, "commit", "-q", "-m", "inner")
+			writeFile(t, filepath.Join(dir, "inner", "mine.txt"), "mine\n")
+		}, "inner is a submodule: changes in it are not captured, and it is empty in workspaces"},
+		"Git LFS": {func(t *testing.T, dir string) {
+			git(t, dir, "config", "filter.lfs.clean", "tr a-z A-Z")
+			git(t, dir, "config", "filter.lfs.smudge", "tr A-Z a-z")
+			git(t, dir, "config", "filter.lfs.required", "true")
+			writeFile(t, filepath.Join(dir, ".gitattributes"), "*.bin filter=lfs diff=lfs merge=lfs -text\n")
+			writeFile(t, filepath.Join(dir, "large.bin"), "content\n")
+			git(t, dir, "add", ".")
+			git(t, dir, "commit", "-q", "-m", "large")
+		}, "files of Git LFS are pointers in workspaces"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, dir := repository(t, landing("commit"), hocket.Options{Agents: agents{"editor": editor()}})
+			if err := os.MkdirAll(filepath.Join(dir, ".state"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			c.do(t, dir)
+			before := git(t, dir, "status", "--porcelain")
+			r := start(t, p, "w.yml", nil)
+			if got := strings.Join(r.Notes, "\n"); got != c.notes {
+				t.Errorf("the run says %q, want %q", got, c.notes)
+			}
+			wait(t, r)
+			if res := reply(t, r, "land"); res.Status != engine.Success {
+				t.Fatalf("%s: %s", res.Status, res.Error)
+			}
+			if got := git(t, dir, "show", "HEAD:a.txt"); got != "one\ntwo\nthree\nfour" {
+				t.Errorf("landed %q", got)
+			}
+			if after := git(t, dir, "status", "--porcelain"); after != before {
+				t.Errorf("the status was %q, is %q", before, after)
+			}
+			for name, want := range map[string]string{"inner/mine.txt": "mine\n", "large.bin": "content\n"} {
+				if got, err := os.ReadFile(filepath.Join(dir, name)); err == nil && string(got) != want {
+					t.Errorf("%s has %q", name, got)
+				}
+			}
+			git(t, dir, "fsck", "--strict")
+		})
+	}
+}
+
+// TestRepositoryMovesDuringAStep renames the directory of a project while a step works. The run says what is wrong, nothing is
+// lost, and it continues where the directory is now.
+func TestRepositoryMovesDuringAStep(t *testing.T) {
+	top := t.TempDir()
+	dir, moved := filepath.Join(top, "here"), filepath.Join(top, "there")
+	files := landing("commit")
+	files["w.yml"] = strings.Replace(files["w.yml"], "echo new > new.txt", "echo new > new.txt; test -e "+moved+" || mv "+dir+" "+moved, 1)
+	for name, text := range files {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "first")
+	o := hocket.Options{Agents: agents{"editor": editor()}, State: filepath.Join(top, "state")}
+	p, err := hocket.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, p, "w.yml", nil)
+	if res := wait(t, r); res.Status != engine.Failed || !strings.Contains(res.Error, "its files cannot be recorded: the git repository of "+dir+" was moved or removed: retry the run from where it is now") {
+		t.Errorf("%s: %s", res.Status, res.Error)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = hocket.Open(moved, o); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if r, err = p.Run(t.Context(), r.ID()); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := r.Diff(t.Context(), hocket.Made{Address: "write", Attempt: 1}, 1<<20); err != nil || !strings.Contains(d.Patch, "+four") {
+		t.Errorf("what the step has made is lost: %+v, %v", d, err)
+	}
+	if r, err = r.Retry(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, r)
+	if res := reply(t, r, "land"); res.Status != engine.Success || readFile(t, moved, "a.txt") != "one\ntwo\nthree\nfour\n" {
+		t.Errorf("%s: %s", res.Status, res.Error)
 	}
 }

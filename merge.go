@@ -5,10 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -98,15 +95,14 @@ func plural(n int, word string) string {
 
 // resolve has an agent or a person resolve conflicts. answer is that of a person to the question about them, or nil.
 func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *engine.Answer) driver.Outcome {
-	var files, list []string
+	var list []string
 	for _, f := range m.Conflicts {
-		files = append(files, f.Path)
 		list = append(list, fmt.Sprintf("%s (%s)", f.Path, f.Kind))
 	}
 	conflict := strings.Join(list, ", ")
 	switch {
 	case c.byPerson():
-		return c.askResolved(ctx, m, files, conflict, answer)
+		return c.askResolved(ctx, m, conflict, answer)
 	case c.task.Agent == workflow.MergeAgent && !c.task.ByPerson():
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict, Permanent: true}}
 	}
@@ -121,7 +117,7 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 	case c.task.ByPerson() && strings.TrimSpace(out.Output) == giveUp:
 		return unresolved(conflict)
 	}
-	return c.checkMarkers(ctx, out, files)
+	return c.checkMarkers(ctx, out, m.Conflicts)
 }
 
 func conflictList(conflicts []workspace.Conflict) string {
@@ -133,8 +129,8 @@ func conflictList(conflicts []workspace.Conflict) string {
 }
 
 // checkMarkers fails an attempt that left conflict markers.
-func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, files []string) driver.Outcome {
-	markers, err := c.store.Markers(ctx, out.Workspace, files)
+func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, conflicts []workspace.Conflict) driver.Outcome {
+	markers, err := c.store.Markers(ctx, out.Workspace, conflicts)
 	switch {
 	case err != nil:
 		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: err.Error()}
@@ -162,7 +158,7 @@ const (
 )
 
 // askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
-func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string, answer *engine.Answer) driver.Outcome {
+func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflict string, answer *engine.Answer) driver.Outcome {
 	w, asked, err := c.conflicted(ctx, m.Commit, answer)
 	if err != nil {
 		return unprepared(err)
@@ -173,7 +169,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 	case answer != nil && answer.Value == giveUp:
 		return collected(ctx, w, c.task, unresolved(conflict))
 	case asked:
-		markers, err := w.Markers(files)
+		markers, err := w.Markers(ctx, m.Conflicts)
 		switch {
 		case err != nil:
 			return unprepared(err)
@@ -229,7 +225,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 		}
 		fmt.Fprintf(&diffs, "## %s: %s\n\n%s\n", t.Step, changed(d), d.Patch)
 		if d.Truncated {
-			fmt.Fprintf(&diffs, "… the diff is longer; its files are: %s\n", strings.Join(paths(d), ", "))
+			diffs.WriteString("… the diff is longer; its files are:\n" + fileList(d))
 		}
 		diffs.WriteString(aboutBytes(d.Patch))
 	}
@@ -269,15 +265,21 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	return out
 }
 
-// paths returns the paths of a diff. One that would not stay on its line is quoted, since a person who reads the line
-// could take its end for something else.
-func paths(d workspace.Diff) []string {
-	var list []string
-	for _, f := range d.Files {
-		if strings.ContainsFunc(f.Path, unicode.IsControl) || !utf8.ValidString(f.Path) {
-			f.Path = strconv.Quote(f.Path)
+// fileList lists the files of a diff that is not shown completely. Each has its own line and is quoted, so that no name looks like
+// another file, or like another part of a question.
+func fileList(d workspace.Diff) string {
+	const most = 1000
+	var list strings.Builder
+	for i, f := range d.Files {
+		if i == most {
+			fmt.Fprintf(&list, "… and %d more\n", len(d.Files)-most)
+			break
 		}
-		list = append(list, f.Path)
+		fmt.Fprintf(&list, "%s %q", f.Status, f.Path)
+		if f.From != "" {
+			fmt.Fprintf(&list, " from %q", f.From)
+		}
+		list.WriteByte('\n')
 	}
-	return list
+	return list.String()
 }

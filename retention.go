@@ -42,7 +42,7 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	}
 	deleted, err := d.Collect(ctx, r, keep, dry)
 	if err == nil && !dry {
-		_, wrong := p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
+		wrong := p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
 		err = errors.Join(p.forgetMessages(ctx), p.release(ctx, deleted), wrong)
 	}
 	return deleted, err
@@ -85,8 +85,9 @@ func (p *Project) Compact(ctx context.Context) error {
 // retain deletes what is not needed after a run has ended: its messages, and old runs as configured.
 func (r *Run) retain(ctx context.Context, res engine.Result) {
 	if res.Status.Done() {
+		_, _ = r.withdraw(ctx) // whatever captures the project next tries again
 		// What was made stays in the store. Other runs may have ended without a process that drove them. Collect tries again.
-		_, _ = r.p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return over || w.Run == r.id })
+		_ = r.p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return over || w.Run == r.id })
 		_ = session.OpenInbox(r.p.State()).Forget(r.id) // Collect tries again
 	}
 	if keep := Retention(r.p.Config().Retention); keep != (Retention{}) && res.Status.Done() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -396,7 +397,15 @@ func (r *Run) digestOf(ctx context.Context, id string) (string, error) {
 
 // Cancel ends the run and everything that it started.
 func (r *Run) Cancel(ctx context.Context, reason string) (Receipt, error) {
-	return r.d.Act(ctx, r.id, &engine.CancelAsked{By: r.p.owner.By, Via: r.p.owner.Via, Reason: reason})
+	receipt, err := r.d.Act(ctx, r.id, &engine.CancelAsked{By: r.p.owner.By, Via: r.p.owner.Via, Reason: reason})
+	if err == nil && receipt.Status.Done() {
+		note, err := r.withdraw(ctx)
+		if err != nil { // the run is cancelled all the same, and whatever captures the project tries again
+			note = err.Error()
+		}
+		receipt.Note = strings.Trim(receipt.Note+"\n"+note, "\n")
+	}
+	return receipt, err
 }
 
 // Raise raises limits of the run. Zero fields do not change anything.

@@ -3,7 +3,6 @@ package hocket
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"sync"
 
@@ -15,10 +14,12 @@ import (
 // shared is a workspace in which an attempt works, the host, and with it the attempts of what it hands
 // off, its guests. It is locked until all of them have left.
 type shared struct {
-	place     string
+	place string
+
+	// All below is locked by sharing.
 	workspace *workspace.Workspace // nil before the directory exists
-	lock      io.Closer            // of the workspace
 	port      int
+	free      func() // of the workspace and its ports; nil before they are there
 
 	closed bool // no more guests may come
 	left   bool // the host has left
@@ -52,6 +53,13 @@ func host(ctx context.Context, place string) (*shared, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// provide says where the guests work. When all have left, it calls the function that frees that.
+func (s *shared) provide(w *workspace.Workspace, port int, free func()) {
+	sharing.Lock()
+	defer sharing.Unlock()
+	s.workspace, s.port, s.free = w, port, free
 }
 
 // close lets no more guests in, and waits until none is there.
@@ -89,8 +97,8 @@ func (s *shared) settle() {
 	if !s.left {
 		return
 	}
-	if s.lock != nil {
-		_ = s.lock.Close() // the process has the lock at most until it ends
+	if s.free != nil {
+		s.free()
 	}
 	delete(sharing.in, s.place)
 	close(s.over)
@@ -100,8 +108,11 @@ func (s *shared) settle() {
 func visit(place string) (s *shared, leave func(), err error) {
 	sharing.Lock()
 	defer sharing.Unlock()
-	if s = sharing.in[place]; s == nil || s.closed {
+	switch s = sharing.in[place]; {
+	case s == nil || s.closed:
 		return nil, nil, errors.New("the attempt that handed the work off has ended")
+	case s.workspace == nil:
+		return nil, nil, errors.New("the attempt that handed the work off has no workspace yet")
 	}
 	s.guests++
 	return s, func() {

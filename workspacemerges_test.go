@@ -200,3 +200,42 @@ func TestRepliesInMerges(t *testing.T) {
 		}
 	}
 }
+
+// A person resolves a conflict and looks at the change now and then. What was done in between is not lost: not when directories are
+// removed while the question is open, and not when the run ends without an answer.
+func TestLookingAtAResolution(t *testing.T) {
+	p, _ := repository(t, branching("echo x > a.txt", "echo y > a.txt", "true"), hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	q, _ := asked(t, r, "a.txt")
+	shows := func(text string) {
+		t.Helper()
+		d, err := r.Diff(t.Context(), hocket.Made{Address: "all", Attempt: 1}, 1<<10)
+		if err != nil || !strings.Contains(d.Patch, "+"+text+"\n") {
+			t.Fatalf("%v: the diff is\n%s", err, d.Patch)
+		}
+	}
+	all := func(hocket.Workspace) bool { return true }
+	for _, text := range []string{"begun", "more"} {
+		writeFile(t, filepath.Join(q.Detail, "a.txt"), text+"\n")
+		shows(text)
+		if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		if _, now := asked(t, r, "a.txt"); now != text+"\n" {
+			t.Fatalf("the directory has %q", now)
+		}
+	}
+	writeFile(t, filepath.Join(q.Detail, "a.txt"), "all\n")
+	if _, err := r.Cancel(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, r)
+	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(q.Detail); err == nil {
+		t.Error("the directory was not removed")
+	}
+	shows("all")
+}

@@ -77,8 +77,8 @@ steps:
 		t.Errorf("attempt 2: error %v", err)
 	}
 	all := func(hocket.Workspace) bool { return true }
-	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
-		t.Fatal(err)
+	if freed, err := p.RemoveWorkspaces(t.Context(), all); err != nil || freed <= 0 {
+		t.Fatal(freed, err)
 	}
 	keeps("after workspaces were removed")
 	if res := reply(t, r, "fine"); res.Status != engine.Success {

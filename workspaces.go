@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workspace"
@@ -98,7 +99,7 @@ func (r *Run) made(ctx context.Context, m Made) (store *workspace.Store, from, t
 	return store, from, to, err
 }
 
-// left returns with what an attempt began, and what it left. If its process was killed, that is recorded first.
+// left returns with what an attempt began, and what it left. If it has not ended, what is there now is recorded first.
 func (r *Run) left(ctx context.Context, store *workspace.Store, m Made) (from, to string, err error) {
 	a := workspace.Attempt{Run: r.id, Address: m.Address, Number: m.Attempt}
 	none := &NoWorkspaceError{r.id, m.Address, m.Attempt}
@@ -110,16 +111,16 @@ func (r *Run) left(ctx context.Context, store *workspace.Store, m Made) (from, t
 		i := all[m.Interruption-1]
 		return i.Base, i.Commit, nil
 	}
-	if from, to, err = store.Collected(ctx, a); err != nil || to != "" {
-		return from, to, err
+	busy := store.Recover(ctx, a)
+	if busy != nil && !errors.Is(busy, workspace.ErrInUse) {
+		return "", "", busy
 	}
-	if err := store.Recover(ctx, a); err != nil {
-		if errors.Is(err, workspace.ErrInUse) {
-			err = fmt.Errorf("attempt %d of %s is at work: what it leaves is recorded when it ends", m.Attempt, m.Address)
-		}
-		return "", "", err
-	}
-	if from, to, err = store.Collected(ctx, a); err == nil && to == "" {
+	from, to, err = store.Collected(ctx, a)
+	switch {
+	case err != nil || to != "":
+	case busy != nil:
+		err = fmt.Errorf("attempt %d of %s is at work: what it leaves is recorded when it ends", m.Attempt, m.Address)
+	default:
 		err = none
 	}
 	return from, to, err
@@ -135,6 +136,44 @@ func (r *Run) OpenWorkspace(ctx context.Context, m Made) (string, error) {
 	return store.OpenCopy(ctx, workspace.Attempt{Run: r.id, Address: m.Address, Number: max(1, m.Attempt)}, to)
 }
 
+// withdraw takes back what the run has landed only partly, because its process was killed, and says so.
+func (r *Run) withdraw(ctx context.Context) (note string, err error) {
+	if len(workspace.Unfinished(r.p.workspaceDir(), r.id)) == 0 { // nearly always
+		return "", nil
+	}
+	pin, err := r.pinned(ctx)
+	if err != nil {
+		return "", err
+	}
+	p, err := r.p.at(r.id, pin.Dir)
+	if err != nil {
+		return "", err
+	}
+	store, err := p.workspaces(ctx)
+	if err != nil {
+		return "", err
+	}
+	ended, err := store.Withdraw(ctx, r.id)
+	var notes []string
+	for _, e := range ended {
+		notes = append(notes, e.String())
+	}
+	return strings.Join(notes, "\n"), err
+}
+
+// HalfLanded returns the run whose process was killed while it landed a change, so that a part of that is in the checkout; "" if
+// there is none.
+func (p *Project) HalfLanded(ctx context.Context) (run string, err error) {
+	if !workspace.AnyInterrupted(landingLocks()) { // nearly always; git is not started in a project that is not trusted
+		return "", nil
+	}
+	err = p.ifIsolated(ctx, func(s *workspace.Store) error {
+		run, err = s.Interrupted()
+		return err
+	})
+	return run, err
+}
+
 // Workspaces returns the directories of steps that have their own workspaces.
 func (p *Project) Workspaces(ctx context.Context) (all []Workspace, err error) {
 	err = p.ifIsolated(ctx, func(s *workspace.Store) error {
@@ -147,20 +186,20 @@ func (p *Project) Workspaces(ctx context.Context) (all []Workspace, err error) {
 // RemoveWorkspaces removes directories of workspaces, and returns how many bytes that has freed. It never removes one
 // that is in use, or whose files are not recorded, or a copy that a person has changed. What a run has left that is over is recorded first.
 func (p *Project) RemoveWorkspaces(ctx context.Context, which func(Workspace) bool) (freed int64, err error) {
-	return p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return which(w) && (over || w.Captured != "" || w.Opened) })
+	before := workspace.Size(p.workspaceDir())
+	err = p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return which(w) && (over || w.Captured != "" || w.Opened) })
+	return max(0, before-workspace.Size(p.workspaceDir())), err // steps may work meanwhile
 }
 
 // cleanWorkspaces removes directories of workspaces, which are chosen also by whether their run is over.
-func (p *Project) cleanWorkspaces(ctx context.Context, which func(w Workspace, over bool) bool) (freed int64, err error) {
-	err = p.ifIsolated(ctx, func(s *workspace.Store) error {
+func (p *Project) cleanWorkspaces(ctx context.Context, which func(w Workspace, over bool) bool) error {
+	return p.ifIsolated(ctx, func(s *workspace.Store) error {
 		over, err := p.over(ctx)
 		if err != nil {
 			return err
 		}
-		freed, err = s.Clean(ctx, func(w Workspace) bool { return which(w, over(w.Run)) })
-		return err
+		return s.Clean(ctx, func(w Workspace) bool { return which(w, over(w.Run)) })
 	})
-	return freed, err
 }
 
 // over returns what reports whether a run is over, so that nobody works in its directories: no agent, and no person

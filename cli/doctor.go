@@ -29,7 +29,7 @@ func (a *app) doctorVerb() *cobra.Command {
 		Short: "Diagnose the installation and the project",
 		Long: `Check everything that hocket needs: the project and its configuration, executors
 and their versions, agents, workflows, the sandbox, the state directory, the server
-of the driver if there is one, disk space, git and the terminal. Each problem comes with how to fix it. The exit code is 1 if
+of the driver if there is one, landings that were interrupted, disk space, git and the terminal. Each problem comes with how to fix it. The exit code is 1 if
 something is broken.`,
 		Example: `  hocket doctor
   hocket doctor --json | jq '.[] | select(.state != "ok")'`,
@@ -66,6 +66,7 @@ func (a *app) doctor(ctx context.Context) error {
 		func() []finding { return a.checkWorkflows(p) },
 		func() []finding { return []finding{a.checkSandbox(p)} },
 		func() []finding { return checkState(ctx, p) },
+		func() []finding { return checkLanding(ctx, p) },
 		func() []finding { return checkTelemetry(p) },
 		checkGit,
 		a.checkTerminal,
@@ -341,6 +342,24 @@ func checkWorkspaces(p *hocket.Project) []finding {
 		return nil
 	}
 	return []finding{{"workspaces", fine, view.Bytes(uint64(size)) + " for steps that have their own", ""}}
+}
+
+// checkLanding reports a run that has landed its change only partly.
+func checkLanding(ctx context.Context, p *hocket.Project) []finding {
+	run, err := p.HalfLanded(ctx)
+	if err != nil {
+		return []finding{brokenBy("landing", err)}
+	}
+	if run == "" {
+		return nil
+	}
+	remedy := "to finish it: `hocket resume " + run + "`; to take it back: `hocket cancel " + run + "`"
+	if r, err := p.Run(ctx, run); err != nil {
+		remedy = "resume or cancel the run in its project"
+	} else if info, err := r.Info(ctx); err == nil && info.Status.Done() {
+		remedy = "to take it back: `hocket runs delete " + run + "`, or start a run with workspaces"
+	}
+	return []finding{{"landing", warning, "the process of run " + run + " was killed while it landed a change, and a part of that is in your files", remedy}}
 }
 
 // lowDisk is the free space under which a long run may fail.

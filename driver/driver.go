@@ -392,7 +392,7 @@ type Receipt struct {
 	// by itself. Otherwise Drive must be called.
 	Driven bool
 	Status engine.Status // of the run, if it is not driven; else ""
-	Note   string        // which processes may be left of attempts whose process died; "": none
+	Note   string        // what may be left, or was removed, of attempts whose process died; "": nothing
 }
 
 // Examiner is a driver that can say whether the place where it stores runs is in order. It reports everything

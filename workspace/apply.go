@@ -10,9 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/hocket-dev/hocket/internal/filelock"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
@@ -29,6 +30,8 @@ import (
 // reverts the change.
 type intent struct {
 	Landed           // what will have been done
+	Run      string  `json:"run"`
+	Root     string  `json:"root"`               // the checkout
 	Digest   string  `json:"digest"`             // that was approved
 	Approval string  `json:"approval,omitempty"` // see [Landing]
 	Head     string  `json:"head,omitempty"`     // what the branch has now; "": it is created
@@ -38,7 +41,8 @@ type intent struct {
 	// Dirs are the directories of changed files that existed before, with their permissions.
 	Dirs     map[string]fs.FileMode `json:"dirs,omitempty"`
 	Done     bool                   `json:"done"`
-	dir, key string
+	dir      string
+	checkout *checkout
 }
 
 // move is a path with its mode and object before and after. Mode "" means that it does not exist.
@@ -63,16 +67,11 @@ const maxReplans = 5
 // error says what remains. A landing that was interrupted is finished by calling Land
 // with the same ID, and one that is done is not repeated.
 func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
-	lock, err := s.lockCheckout(ctx, l)
+	c, in, err := s.begin(ctx, l)
 	if err != nil {
 		return Landed{}, err
 	}
-	defer lock.Release()
-	key := nameOf(l.Run) + "." + nameOf(l.ID)
-	in, err := s.readIntent(key)
-	if err != nil {
-		return Landed{}, err
-	}
+	defer c.Release()
 	if in != nil && in.Digest != l.Digest { // another change was approved since
 		if !in.Done {
 			if err := s.undo(context.WithoutCancel(ctx), in); err != nil {
@@ -83,7 +82,7 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 	}
 	for range maxReplans {
 		if in == nil {
-			in, err = s.intend(ctx, l, key)
+			in, err = s.intend(ctx, l, c)
 		}
 		switch {
 		case err == nil && in.Done:
@@ -106,14 +105,13 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 // whether there was one with this approval: then nothing has to be planned, and the rest does not need another one.
 // If that is not possible, because the user has changed the files that remain, the rest is undone, and there is none.
 func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found bool, err error) {
-	lock, err := s.lockCheckout(ctx, l)
+	c, in, err := s.begin(ctx, l)
 	if err != nil {
 		return Landed{}, false, err
 	}
-	defer lock.Release()
-	in, err := s.readIntent(nameOf(l.Run) + "." + nameOf(l.ID))
-	if err != nil || in == nil || in.Approval != l.Approval {
-		return Landed{}, false, err
+	defer c.Release()
+	if in == nil || in.Approval != l.Approval {
+		return Landed{}, false, nil
 	}
 	if in.Done {
 		return in.Landed, true, nil
@@ -129,60 +127,64 @@ func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found boo
 // Forget forgets what was landed with this ID, so that the same can land again: a new plan of the run, for example, repeats the step
 // after the user has reverted the change.
 func (s *Store) Forget(ctx context.Context, l Landing) error {
-	lock, err := s.lockCheckout(ctx, l)
+	c, in, err := s.begin(ctx, l)
 	if err != nil {
 		return err
 	}
-	defer lock.Release()
-	in, err := s.readIntent(nameOf(l.Run) + "." + nameOf(l.ID))
-	if err != nil || in == nil || !in.Done {
-		return err
+	defer c.Release()
+	if in == nil || !in.Done {
+		return nil
 	}
-	return removeAll(in.dir)
-}
-
-// lockCheckout waits until no other landing changes the checkout. Projects in one repository have different stores, so the lock is
-// for the git directory. It is not in there: that belongs to the user.
-func (s *Store) lockCheckout(ctx context.Context, l Landing) (*filelock.Lock, error) {
-	file, err := s.lockFile(l)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return nil, err
-	}
-	return waitFor(ctx, file)
-}
-
-func (s *Store) lockFile(l Landing) (string, error) {
-	of := s.root
-	if s.user != nil { // its own for each linked worktree
-		var err error
-		if of, err = filepath.EvalSymlinks(s.user.gitDir); err != nil {
-			return "", err
-		}
-	}
-	return filepath.Join(cmp.Or(l.Locks, filepath.Join(s.dir, "land")), "checkout-"+digestOf(of)[:32]+".lock"), nil
-}
-
-func (s *Store) readIntent(key string) (*intent, error) {
-	in := &intent{dir: filepath.Join(s.dir, "land", key), key: key}
-	data, err := os.ReadFile(filepath.Join(in.dir, "intent.json"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, removeAll(in.dir) // it was not complete, so nothing was changed
-	}
-	if err == nil {
-		err = json.Unmarshal(data, in)
-	}
-	return in, err
+	return in.drop()
 }
 
 func (in *intent) write() error {
-	data, err := json.Marshal(in)
+	text := *in
+	_ = text.eachName(func(name string) (string, error) { return writeName(name), nil })
+	data, err := json.Marshal(&text)
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(filepath.Join(in.dir, "intent.json"), data, 0o600)
+	return wholefile.Write(filepath.Join(in.dir, intentName), data, 0o600)
+}
+
+const intentName = "intent.json"
+
+// eachName replaces all names of files, directories and branches.
+func (in *intent) eachName(by func(string) (string, error)) (err error) {
+	replaced := func(name string) string {
+		name, wrong := by(name)
+		err = errors.Join(err, wrong)
+		return name
+	}
+	for _, moves := range []*[]move{&in.Changes, &in.Index} {
+		*moves = slices.Clone(*moves)
+		for i := range *moves {
+			(*moves)[i].Path = replaced((*moves)[i].Path)
+		}
+	}
+	dirs := in.Dirs
+	in.Dirs = make(map[string]fs.FileMode, len(dirs))
+	for dir, perm := range dirs {
+		in.Dirs[replaced(dir)] = perm
+	}
+	in.Ref, in.Root = replaced(in.Ref), replaced(in.Root)
+	return err
+}
+
+// writeName returns a name for JSON, which has only UTF-8. One that is not UTF-8 is quoted.
+func writeName(name string) string {
+	if utf8.ValidString(name) && !strings.HasPrefix(name, `"`) {
+		return name
+	}
+	return strconv.Quote(name)
+}
+
+func readName(text string) (string, error) {
+	if !strings.HasPrefix(text, `"`) {
+		return text, nil
+	}
+	return strconv.Unquote(text)
 }
 
 // finish notes that the landing is done. What it needed is removed after that is written, since it is needed to go on otherwise.
@@ -192,11 +194,11 @@ func (in *intent) finish() error {
 	if err := done.write(); err != nil {
 		return err
 	}
-	return errors.Join(removeAll(filepath.Join(in.dir, "old")), removeAll(filepath.Join(in.dir, "new")))
+	return errors.Join(in.checkout.clear(in), removeAll(filepath.Join(in.dir, "old")), removeAll(filepath.Join(in.dir, "new")))
 }
 
 // intend plans a landing, prepares everything, and writes the intent.
-func (s *Store) intend(ctx context.Context, l Landing, key string) (*intent, error) {
+func (s *Store) intend(ctx context.Context, l Landing, c *checkout) (*intent, error) {
 	const maxPatch = 1 << 20
 	p, err := s.plan(ctx, l, maxPatch)
 	if err != nil {
@@ -207,8 +209,8 @@ func (s *Store) intend(ctx context.Context, l Landing, key string) (*intent, err
 		return nil, &ChangedError{p.Plan}
 	}
 	in := &intent{
-		Landed: Landed{Commit: p.commit, Ref: p.Ref, Files: len(p.Diff.Files), Before: p.before},
-		Digest: p.Digest, Approval: l.Approval, Head: p.head.commit, dir: filepath.Join(s.dir, "land", key), key: key,
+		Landed: Landed{Commit: p.commit, Ref: p.Ref, Files: len(p.Diff.Files)},
+		Run:    l.Run, Root: s.root, Digest: p.Digest, Approval: l.Approval, Head: p.head.commit, dir: s.intentDir(l), checkout: c,
 	}
 	if l.How == AsBranch {
 		in.Head = ""
@@ -226,9 +228,6 @@ func (s *Store) intend(ctx context.Context, l Landing, key string) (*intent, err
 		}
 	}
 	if l.How != AsBranch {
-		if err := s.pin(ctx, l.Run, "before/"+nameOf(l.ID), p.before); err != nil {
-			return nil, err
-		}
 		if err := s.stage(ctx, l, p, in); err != nil {
 			return nil, err
 		}
@@ -237,6 +236,9 @@ func (s *Store) intend(ctx context.Context, l Landing, key string) (*intent, err
 		if err := p.q.seal(ctx, s.user.git, p.index[after], p.head.commit, p.commit); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.note(in); err != nil {
+		return nil, err
 	}
 	return in, in.write()
 }
@@ -274,7 +276,7 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 			return err
 		}
 		if err := copyTree(ctx, filepath.Join(s.root, filepath.FromSlash(m.Path)), to); errors.Is(err, os.ErrNotExist) {
-			return errMoved
+			return fmt.Errorf("%s: %w", m.Path, errMoved)
 		} else if err != nil {
 			return err
 		}
@@ -284,9 +286,9 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 	if l.How == AsCommit {
 		include = nil
 	}
-	if again, err := s.snapshot(ctx, p.head, p.head.commit, include); err != nil {
+	if again, _, err := s.scan(ctx, p.q, include); err != nil {
 		return err
-	} else if again.tree != p.files[0] {
+	} else if again != p.files[0] {
 		return errMoved
 	}
 	g := p.q.with("GIT_WORK_TREE=" + fresh).in(fresh)
@@ -333,7 +335,7 @@ func (q *quarantine) moves(ctx context.Context, trees [2]tree) ([]move, error) {
 	return all, nil
 }
 
-func mode(text string) string { return strings.TrimPrefix(text, "000000") }
+func mode(text string) string { return strings.TrimPrefix(text, absent) }
 
 // carryOut does what is intended, as far as it was not done before. If that fails, it undoes what was done.
 func (s *Store) carryOut(ctx context.Context, in *intent) error {
@@ -416,7 +418,9 @@ func (s *Store) moveBranch(ctx context.Context, in *intent) error {
 	if now != in.Head {
 		return errMoved
 	}
-	err = s.user.do(ctx, "update-ref", "-m", "hocket: land", in.Ref, in.Commit, in.Head)
+	g := s.user.git
+	g.holds = in.checkout.held()
+	err = g.do(ctx, "update-ref", "-m", "hocket: land", in.Ref, in.Commit, in.Head)
 	if err == nil {
 		return nil
 	}
@@ -443,9 +447,24 @@ func (s *Store) undo(ctx context.Context, in *intent) error {
 		return failed
 	}
 	if len(left) > 0 {
-		err = fmt.Errorf("changed since, so they keep their part of it: %s", strings.Join(left, ", "))
+		err = &keptError{left}
 	}
-	return errors.Join(err, removeAll(in.dir))
+	return errors.Join(err, in.drop())
+}
+
+// keptError means that files keep their part of a landing that was undone.
+type keptError struct{ files []string }
+
+func (e *keptError) Error() string {
+	return "changed since, so they keep their part of it: " + strings.Join(e.files, ", ")
+}
+
+// drop forgets a landing. What it needs is removed after it is known that there is none.
+func (in *intent) drop() error {
+	if err := ignoreMissing(os.Remove(filepath.Join(in.dir, intentName))); err != nil {
+		return err
+	}
+	return errors.Join(in.checkout.clear(in), removeAll(in.dir))
 }
 
 // committed returns the paths that the user has committed since a landing was planned.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +25,11 @@ func (f *fixture) files() map[string]string {
 // intend prepares a landing as far as its process may be killed before it changes anything.
 func (f *fixture) intend(s *Store, l Landing) *intent {
 	f.Helper()
-	in, err := s.intend(f.Context(), l, nameOf(l.Run)+"."+nameOf(l.ID))
+	c, _, err := s.begin(f.Context(), l)
 	f.no(err)
+	in, err := s.intend(f.Context(), l, c)
+	f.no(errors.Join(err, c.Release()))
+	c.lock = nil
 	return in
 }
 
@@ -247,6 +251,104 @@ func TestUndo(t *testing.T) {
 	}
 }
 
+// TestNamesAreBytes has a landing that is killed, of files whose names are not UTF-8.
+func TestNamesAreBytes(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("names of files are UTF-8")
+	}
+	f := newFixture(t)
+	for _, name := range []string{"edit\xff", "dir\xff/gone", `"quoted"`} {
+		f.put(name, "text\n")
+	}
+	f.git(f.repo, "add", "-A")
+	f.git(f.repo, "commit", "-qm", "names")
+	f.git(f.repo, "checkout", "-qb", "caf\xe9")
+	f.no(os.Chmod(filepath.Join(f.repo, "dir\xff"), 0o700))
+	f.put("a.txt", "staged\n")
+	f.git(f.repo, "add", "a.txt")
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"edit\xff": "changed\n", "dir\xff/gone": "", `"quoted"`: "changed\n", "new\xfd": "new\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: c, Approval: "yes"})
+	before := f.files()
+	for n := range 5 {
+		in := f.intend(s, l)
+		f.begin(in, n)
+		in, err := in.checkout.read(in.dir) // as another process does
+		f.no(err)
+		f.no(s.undo(t.Context(), in))
+		same(t, "the checkout", before, f.files())
+		if info, err := os.Stat(filepath.Join(f.repo, "dir\xff")); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the directory: %v, %v", info, err)
+		}
+		f.status("M  a.txt")
+	}
+	f.begin(f.intend(s, l), 3)
+	if _, found, err := s.Finish(t.Context(), l); !found || err != nil {
+		t.Errorf("finished: %v, %v", found, err)
+	}
+	f.status("M  a.txt")
+	if got := f.read(f.repo, "edit\xff") + f.read(f.repo, "new\xfd"); got != "changed\nnew\n" {
+		t.Errorf("the files have %q", got)
+	}
+}
+
+// TestEditedInTheLastMoment has a landing that was killed when a file had changed places with the new one, and a user who changed it in that
+// moment. The file comes back.
+func TestEditedInTheLastMoment(t *testing.T) {
+	for name, c := range map[string]struct{ held, now, want string }{
+		"unchanged":     {"one\ntwo\nthree\n", "changed\n", "changed\n"},
+		"not exchanged": {"changed\n", "one\ntwo\nthree\n", "changed\n"},
+		"replaced":      {"mine\n", "changed\n", "mine\n"},
+		"removed":       {"mine\n", "", "mine\n"},
+		"both":          {"mine\n", "mine, too\n", "mine, too\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			s := f.open()
+			b := f.capture(s, "r1")
+			l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})})
+			in := f.intend(s, l)
+			f.put(in.heldName(0), c.held)
+			f.put("a.txt", c.now)
+			if c.now == "" {
+				f.no(os.Remove(filepath.Join(f.repo, "a.txt")))
+			}
+			if err := s.carryOut(t.Context(), in); (err == nil) != (c.want == "changed\n") {
+				t.Errorf("carried out: %v", err)
+			}
+			if got := f.read(f.repo, "a.txt"); got != c.want {
+				t.Errorf("the file is %q, want %q", got, c.want)
+			}
+			if name == "both" {
+				if got := f.read(f.repo, "a.txt.mine"); got != "mine\n" {
+					t.Errorf("the other version is %q", got)
+				}
+			}
+			if left, err := filepath.Glob(filepath.Join(f.repo, ".hocket*")); err != nil || left != nil {
+				t.Errorf("left over: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestCreatedInTheLastMoment has a user who creates a file just before a landing does.
+func TestCreatedInTheLastMoment(t *testing.T) {
+	f := newFixture(t)
+	root, err := os.OpenRoot(f.repo)
+	f.no(err)
+	defer root.Close()
+	f.no(os.Symlink("a.txt", filepath.Join(f.repo, "temp")))
+	f.put("new", "mine\n")
+	if err := create(root, "temp", "new"); !errors.Is(err, errMoved) {
+		t.Errorf("error %v", err)
+	}
+	if got := f.read(f.repo, "new"); got != "mine\n" {
+		t.Errorf("the file is %q", got)
+	}
+	f.status("?? new")
+}
+
 // TestLandingFails lets the last steps of a landing fail. Nothing of it is left, not even in the index.
 func TestLandingFails(t *testing.T) {
 	f := newFixture(t)
@@ -283,7 +385,7 @@ func TestLandingOnFullDisk(t *testing.T) {
 	if state, repo, found := strings.Cut(os.Getenv("HOCKET_TEST_FULL"), "\n"); found {
 		f := &fixture{t, repo, state}
 		s := f.open()
-		in, err := s.readIntent("r1.land")
+		in, err := (*checkout)(nil).read(filepath.Join(s.dir, "land", "r1.land"))
 		f.no(err)
 		fmt.Println("error:", s.carryOut(t.Context(), in))
 		return
@@ -377,8 +479,9 @@ func TestFinishAfterTheIndex(t *testing.T) {
 			f.no(os.Link(index, index+".test"))
 			return nil
 		}))
-		f.no(os.Rename(index+".test", index+".lock")) // as it is while the lock is held
-		f.no(os.Link(index, index+".hocket-old"))
+		swap, err := s.indexSwap() // as it is while the lock is held
+		f.no(err)
+		f.no(errors.Join(os.Rename(index+".test", swap.lock), os.Link(index, swap.held), os.Link(index, swap.old)))
 		if moved {
 			f.git(f.repo, "update-ref", "refs/heads/main", f.git(f.repo, "commit-tree", "-p", "HEAD", "-m", "mine", "HEAD^{tree}"))
 		}
@@ -412,24 +515,26 @@ func TestProjectsInOneCheckout(t *testing.T) {
 	for i := range 2 {
 		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "state"), filepath.Join(f.repo, fmt.Sprint("p", i+1)))
 		f.no(err)
+		s.Locks = locks
 		b := f.capture(s, "r1")
 		files := map[string]string{"shared": lines(60, 10*i+10, "agent") + "mine\n"}
 		for n := range 40 {
 			files[fmt.Sprintf("p%d/new%d", i+1, n)] = "new\n"
 		}
-		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: f.change(s, "step", b.Commit, files), Locks: locks})
+		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: f.change(s, "step", b.Commit, files)})
 		stores, landings = append(stores, s), append(landings, l)
 	}
-	one, err := stores[0].lockFile(landings[0])
+	one, err := stores[0].lockFile()
 	f.no(err)
-	if two, err := stores[1].lockFile(landings[1]); err != nil || one != two {
+	if two, err := stores[1].lockFile(); err != nil || one != two {
 		t.Errorf("the locks are %s and %s, %v", one, two, err)
 	}
 	dir := filepath.Join(t.TempDir(), "linked")
 	f.git(f.repo, "worktree", "add", "-q", dir)
 	linked, err := Open(t.Context(), filepath.Join(t.TempDir(), "state"), dir)
 	f.no(err)
-	if other, err := linked.lockFile(landings[0]); err != nil || other == one {
+	linked.Locks = locks
+	if other, err := linked.lockFile(); err != nil || other == one {
 		t.Errorf("a linked worktree has the same lock, %v", err)
 	}
 
@@ -566,5 +671,58 @@ func TestWhatIsInTheWay(t *testing.T) {
 	f.land(s, l)
 	if got := f.read(f.repo, ".env"); got != "two\n" {
 		t.Errorf(".env is %q", got)
+	}
+}
+
+// TestBranchesAboveAndBelow has branches because of which git cannot create others.
+func TestBranchesAboveAndBelow(t *testing.T) {
+	f := newFixture(t)
+	f.git(f.repo, "branch", "hocket")
+	f.git(f.repo, "branch", "a/b/c")
+	s := f.open()
+	b := f.capture(s, "r1")
+	l := Landing{ID: "land", Run: "r1", How: AsBranch, Base: b.Commit, Commit: f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})}
+	for name, want := range map[string]string{
+		"hocket/x": "branch hocket exists", "hocket/x/y": "branch hocket exists", "a/b": "branch a/b/c exists", "a": "branch a/b/c exists",
+		"hocket": "exists already", "a/b/d": "", "a-b": "",
+	} {
+		l.Branch = name
+		_, err := s.Plan(t.Context(), l, 0)
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", name, err, want)
+		}
+		if err := s.CanLand(t.Context(), AsBranch, name); (err != nil) != (want != "") {
+			t.Errorf("%q: error %v", name, err)
+		}
+	}
+	if name, err := s.FreeBranch(t.Context(), "hocket/r1"); err == nil || !strings.Contains(err.Error(), "branch hocket exists") {
+		t.Errorf("free is %q, %v", name, err)
+	}
+	if name, err := s.FreeBranch(t.Context(), "a/b"); err != nil || name != "a/b-2" {
+		t.Errorf("free is %q, %v", name, err)
+	}
+}
+
+// TestUserRewritesWhatLanded has a user who drops the commits on which a change landed. The store still has all that it needs.
+func TestUserRewritesWhatLanded(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
+	f.put("other.txt", "of the user\n")
+	f.git(f.repo, "add", ".")
+	f.git(f.repo, "commit", "-qm", "second")
+	f.put("dir/b.txt", "not committed\n")
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: c})
+	f.land(s, l)
+	f.git(f.repo, "reset", "-q", "--hard", b.Commit)
+	f.git(f.repo, "reflog", "expire", "--expire=now", "--all")
+	f.git(f.repo, "gc", "-q", "--prune=now")
+	for i := range maxPacks {
+		f.change(s, "step", b.Commit, map[string]string{"n.txt": strings.Repeat("n", i+1)})
+	}
+	f.no(s.collectGarbage(t.Context(), 0))
+	if out, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {
+		t.Error(out, err)
 	}
 }

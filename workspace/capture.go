@@ -30,6 +30,11 @@ const Include = ".worktreeinclude"
 // Capture captures the user's checkout as the base of a run. The patterns of include are added to
 // those of .worktreeinclude. The same files and the same Head give the same commit.
 func (s *Store) Capture(ctx context.Context, run string, include []string) (Base, error) {
+	steady, ended, err := s.steadySoon(ctx)
+	if err != nil {
+		return Base{}, err
+	}
+	defer steady.Release()
 	head, err := s.head(ctx)
 	if err != nil {
 		return Base{}, err
@@ -39,11 +44,35 @@ func (s *Store) Capture(ctx context.Context, run string, include []string) (Base
 			return Base{}, err
 		}
 	}
-	snap, err := s.snapshot(ctx, head, head.commit, include)
+	q, err := s.quarantine("", "")
 	if err != nil {
 		return Base{}, err
 	}
-	return Base{snap.commit, head.commit, snap.warnings}, s.pin(ctx, run, "base", snap.commit)
+	defer q.remove()
+	files, warnings, err := s.scan(ctx, q, include)
+	if err != nil {
+		return Base{}, err
+	}
+	commit, err := q.commit(ctx, files, "The checkout when the run was started", head)
+	if err == nil && commit != head.commit {
+		err = q.seal(ctx, s.git, commit, head.commit)
+	}
+	if err != nil {
+		return Base{}, err
+	}
+	for _, e := range ended {
+		warnings = append(warnings, e.String())
+	}
+	if s.usesLFS() {
+		warnings = append(warnings, "files of Git LFS are pointers in workspaces")
+	}
+	return Base{commit, head.commit, warnings}, s.pin(ctx, run, "base", commit)
+}
+
+// usesLFS reports whether the repository has files of Git LFS, by the attributes where its users set that.
+func (s *Store) usesLFS() bool {
+	text, err := readSmall(filepath.Join(s.root, ".gitattributes"))
+	return s.user != nil && err == nil && strings.Contains(text, "filter=lfs")
 }
 
 // point is a commit with what is needed to build on it.
@@ -75,61 +104,43 @@ func (g git) point(ctx context.Context, rev string) (point, error) {
 	return point{f[0], f[1], f[2]}, nil
 }
 
-// snapshot is a state of the checkout.
-type snapshot struct {
-	commit, tree string
-	warnings     []string
-}
-
-// snapshot captures the checkout into a commit with a parent ("": none). If nothing differs from
-// the parent, it is the parent.
-func (s *Store) snapshot(ctx context.Context, head point, parent string, include []string) (snapshot, error) {
+// scan writes the files of the checkout into a quarantine as a tree. It also returns what it left out and why, for people.
+func (s *Store) scan(ctx context.Context, to *quarantine, include []string) (files tree, warnings []string, err error) {
 	q, err := s.quarantine(s.root, "")
 	if err != nil {
-		return snapshot{}, err
+		return "", nil, err
 	}
 	defer q.remove()
+	q.git = q.with("GIT_OBJECT_DIRECTORY=" + filepath.Join(to.dir, "objects"))
 	if err := s.copyUserIndex(ctx, q.index); err != nil {
-		return snapshot{}, err
+		return "", nil, err
 	}
-	var snap snapshot
 	links, err := q.gitlinks(ctx)
 	if err != nil {
-		return snap, err
+		return "", nil, err
 	}
 	for _, l := range links {
-		snap.warnings = append(snap.warnings, fmt.Sprintf("%s is a submodule: changes in it are not captured, and it is empty in workspaces", l))
+		warnings = append(warnings, fmt.Sprintf("%s is a submodule: changes in it are not captured, and it is empty in workspaces", l))
 	}
 	aside := s.aside(ctx, q, links)
 	if err := s.checkSize(ctx, q, aside); err != nil {
-		return snap, err
+		return "", nil, err
 	}
 	found, err := q.add(ctx, links, aside)
 	if err != nil {
-		return snap, err
+		return "", nil, err
 	}
 	for _, dir := range found.unread {
-		snap.warnings = append(snap.warnings, fmt.Sprintf("%s cannot be read: its files are not captured", dir))
+		warnings = append(warnings, fmt.Sprintf("%s cannot be read: its files are not captured", dir))
 	}
 	for _, n := range found.nested {
-		snap.warnings = append(snap.warnings, fmt.Sprintf("%s is a repository of its own: its files are not captured", n))
+		warnings = append(warnings, fmt.Sprintf("%s is a repository of its own: its files are not captured", n))
 	}
 	if err := s.include(ctx, q, include); err != nil {
-		return snap, err
+		return "", nil, err
 	}
-	if snap.tree, err = q.out(ctx, "write-tree"); err != nil {
-		return snap, err
-	}
-	on := head
-	if parent != head.commit {
-		if on, err = s.git.point(ctx, parent); err != nil {
-			return snap, err
-		}
-	}
-	if snap.commit, err = q.commit(ctx, snap.tree, "The checkout when the run was started", on); err != nil || snap.commit == parent {
-		return snap, err
-	}
-	return snap, q.seal(ctx, s.git, snap.commit, parent, head.commit)
+	files, err = q.writeTree(ctx)
+	return files, warnings, err
 }
 
 // aside returns what must not be captured: repositories inside, and the directory of state in which ours is. Git
@@ -271,6 +282,7 @@ func copyIndex(from, to string) error {
 type quarantine struct {
 	git
 	dir, index string
+	compared   bool // by compare
 	remove     func()
 }
 
@@ -312,20 +324,35 @@ func quotePath(path string) string {
 
 // gitlinks returns the submodules in the index. Unmerged files in it are an error.
 func (q *quarantine) gitlinks(ctx context.Context) (links []string, err error) {
+	entries, err := q.entries(ctx)
+	for _, e := range entries {
+		if e.stage != 0 {
+			return nil, fmt.Errorf("%s is unmerged: finish or abort the merge first", e.name)
+		}
+		if e.mode == gitlink {
+			links = append(links, e.name)
+		}
+	}
+	return links, err
+}
+
+// entries returns what is in the index. Git reads one that we do not understand.
+func (q *quarantine) entries(ctx context.Context) (all []entry, err error) {
+	data, err := os.ReadFile(q.index)
+	if index, ok := parseIndex(data); ok && err == nil {
+		return index.entries, nil
+	}
 	text, err := q.out(ctx, "ls-files", "--stage", "-z")
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range records(text) {
-		info, path, _ := strings.Cut(entry, "\t")
-		if !strings.HasSuffix(info, " 0") {
-			return nil, fmt.Errorf("%s is unmerged: finish or abort the merge first", path)
+	for _, record := range records(text) {
+		var e entry
+		info, name, _ := strings.Cut(record, "\t")
+		if _, err := fmt.Sscanf(info, "%o %s %d", &e.mode, new(string), &e.stage); err != nil {
+			return nil, fmt.Errorf("git ls-files: unexpected output %.80q", record)
 		}
-		if strings.HasPrefix(info, "160000 ") {
-			links = append(links, path)
-		}
+		e.name = name
+		all = append(all, e)
 	}
-	return links, nil
+	return all, err
 }
 
 // exclude excludes a path from what git works on.
@@ -370,6 +397,14 @@ func (q *quarantine) add(ctx context.Context, links, except []string) (found lef
 		}
 	}
 	return found, err
+}
+
+// writeTree writes what is in the index as a tree, whatever the files are by now.
+func (q *quarantine) writeTree(ctx context.Context) (string, error) {
+	if err := postdate(q.index); err != nil {
+		return "", err
+	}
+	return q.out(ctx, "write-tree")
 }
 
 // author signs the commits of workspaces. Their time is that of the parent, so that the same files
@@ -431,7 +466,11 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 	err = explain(ctx, "index-pack", index.Run(), &indexed)
 	_ = r.Close()
 	if wrong := explain(ctx, "pack-objects", pack.Wait(), &packed); wrong != nil {
-		return fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))
+		wrong = fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))
+		if err != nil { // one of them failed because the other did
+			return fmt.Errorf("%w; %w", err, wrong)
+		}
+		return wrong
 	}
 	if err == nil {
 		to.touch(name.String())

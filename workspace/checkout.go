@@ -61,8 +61,10 @@ type Workspace struct {
 type marker struct {
 	Attempt
 	Base     string    `json:"base"`
-	Captured string    `json:"captured,omitempty"` // the commit; "": not captured yet
+	Captured string    `json:"captured,omitempty"` // the commit of the attempt, when it has ended; "": it has not
 	Created  time.Time `json:"created"`
+	// Partial means that the tree is being created or removed, so what is in it is the work of nobody.
+	Partial bool `json:"partial,omitempty"`
 }
 
 const markerName = "workspace.json"
@@ -123,13 +125,13 @@ func (w *Workspace) putAside(ctx context.Context) error {
 	}
 	m, err := readMarker(w.home)
 	if errors.Is(err, os.ErrNotExist) {
-		return w.discard() // not ours yet, or never completed
+		return w.discard() // not ours yet
 	}
 	if err != nil {
 		w.Reason = err
 		return w.keep(w.Attempt)
 	}
-	if m.Captured == "" {
+	if m.Captured == "" && !m.Partial {
 		w.Left = &m.Attempt
 		if _, w.Reason = w.store.recover(ctx, w.home, m); w.Reason != nil {
 			if ctx.Err() != nil {
@@ -161,11 +163,11 @@ func (w *Workspace) keep(a Attempt) error {
 // discard removes the directory. It is renamed first: processes that survived the attempt, on systems where they cannot be
 // found, stay in the old one.
 func (w *Workspace) discard() error {
-	if err := os.Remove(filepath.Join(w.home, markerName)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
 	if _, err := os.Lstat(w.Root); errors.Is(err, os.ErrNotExist) {
 		return nil
+	}
+	if err := w.mark(marker{Partial: true}); err != nil {
+		return err
 	}
 	trash, remove, err := w.store.temp()
 	if err != nil {
@@ -175,37 +177,47 @@ func (w *Workspace) discard() error {
 	return os.Rename(w.Root, filepath.Join(trash, "tree"))
 }
 
-// create creates the clone by hand: git clone does the same with more processes.
+// create creates the directory by hand: git clone does the same with more processes.
 func (w *Workspace) create(ctx context.Context) error {
 	s, gitDir, index := w.store, filepath.Join(w.Root, ".git"), filepath.Join(w.home, "index")
-	shallow, err := os.ReadFile(filepath.Join(s.dir, "store.git", "shallow"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := w.mark(marker{Partial: true}); err != nil { // first, so that a process that is killed leaves nothing that is not listed
 		return err
 	}
 	if err := errors.Join(ignoreMissing(os.Remove(index)), ignoreMissing(os.Remove(notesIn(w.home)))); err != nil {
 		return err
 	}
-	objects := filepath.Join(s.dir, "store.git", "objects")
-	if err := createRepository(gitDir, w.config(), "ref: refs/heads/"+branchName+"\n", objects+"\n", shallow); err != nil {
+	if err := w.createClone(gitDir); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(gitDir, "refs", "heads", branchName), []byte(w.Base+"\n"), 0o600); err != nil {
-		return err
-	}
-	g := s.tree.with("GIT_WORK_TREE="+w.Root, "GIT_INDEX_FILE="+index).in(w.Root)
+	agents := filepath.Join(gitDir, "index")
+	g := s.tree.with("GIT_WORK_TREE="+w.Root, "GIT_INDEX_FILE="+agents).in(w.Root)
 	if err := g.do(ctx, "read-tree", "-m", "-u", w.Base); err != nil {
 		return fmt.Errorf("workspace of commit %s: %w", w.Base, err)
 	}
-	if err := copyIndex(index, filepath.Join(gitDir, "index")); err != nil {
+	if err := copyLater(agents, index); err != nil {
 		return err
 	}
+	var err error
 	if w.Dir, err = s.inside(w.Root); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(w.Dir, 0o755); err != nil { // git has no empty directories
 		return err
 	}
-	return w.mark("")
+	return w.mark(marker{})
+}
+
+// createClone creates the repository of the workspace, in which the base is checked out.
+func (w *Workspace) createClone(gitDir string) error {
+	store := filepath.Join(w.store.dir, "store.git")
+	shallow, err := os.ReadFile(filepath.Join(store, "shallow"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := createRepository(gitDir, w.config(), "ref: refs/heads/"+branchName+"\n", filepath.Join(store, "objects")+"\n", shallow); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(gitDir, "refs", "heads", branchName), []byte(w.Base+"\n"), 0o600)
 }
 
 // branchName is the branch that is checked out in a workspace.
@@ -233,14 +245,20 @@ func quoteValue(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }
 
-// mark writes the marker. It does not wait for the disk, which may be busy with thousands of new
+// mark writes the marker of the attempt.
+func (w *Workspace) mark(m marker) error {
+	m.Attempt, m.Base, m.Created = w.Attempt, w.Base, time.Now().UTC().Truncate(time.Second)
+	return m.write(w.home)
+}
+
+// write writes the marker. It does not wait for the disk, which may be busy with thousands of new
 // files: a marker that is damaged by a power failure means that the directory is kept.
-func (w *Workspace) mark(captured string) error {
-	data, err := json.Marshal(marker{w.Attempt, w.Base, captured, time.Now().UTC().Truncate(time.Second)})
+func (m marker) write(home string) error {
+	data, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(w.home, markerName)
+	file := filepath.Join(home, markerName)
 	return errors.Join(os.WriteFile(file+".new", data, 0o600), os.Rename(file+".new", file))
 }
 

@@ -34,16 +34,8 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 	all, err := s.list(ctx)
 	for i := range all {
 		info := &all[i]
-		info.Size = sizeOf(info.Dir)
-		if info.Opened && err == nil {
-			var m marker
-			if m, err = readMarker(info.Dir); err == nil {
-				info.Edited, err = s.isEdited(ctx, info.Dir, m)
-			}
-			if err != nil && ctx.Err() == nil { // it is listed, and stays
-				info.Problem, err = err.Error(), nil
-			}
-		}
+		info.Size = Size(info.Dir)
+		info.Edited = info.Opened && isEdited(info.Dir)
 	}
 	return all, err
 }
@@ -76,7 +68,7 @@ func (s *Store) list(ctx context.Context) ([]Info, error) {
 				err = lock.Release()
 			}
 			if err != nil {
-				return nil, err
+				info.Problem = err.Error()
 			}
 		}
 		all = append(all, info.asCopy())
@@ -90,8 +82,13 @@ func (s *Store) info(home string) (Info, error) {
 		return Info{}, err
 	}
 	info := Info{Attempt: m.Attempt, Dir: home, Base: m.Base, Captured: m.Captured, Created: m.Created}
-	info.Left, err = filepath.Glob(filepath.Join(globEscape(home), "left-*"))
+	info.Left, err = leftIn(home)
 	return info, err
+}
+
+// leftIn returns the directories of attempts that could not be captured.
+func leftIn(home string) ([]string, error) {
+	return filepath.Glob(filepath.Join(globEscape(home), "left-*"))
 }
 
 func globEscape(path string) string {
@@ -101,13 +98,8 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// Size returns how many bytes everything in the store's directory has.
-func (s *Store) Size() int64 { return Size(s.dir) }
-
-// Size is [Store.Size] for a directory that need not be opened, or exist.
-func Size(stateDir string) int64 { return sizeOf(stateDir) }
-
-func sizeOf(dir string) (size int64) {
+// Size returns how many bytes everything in a directory has, such as that of a store. It need not exist.
+func Size(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
@@ -122,77 +114,90 @@ func sizeOf(dir string) (size int64) {
 // leftovers is how old something unfinished is when no process can need it any more.
 const leftovers = time.Hour
 
-// Clean removes workspaces of the caller's choice, and returns their size. It removes only directories that
-// have our marker, are captured, and are not in use, and no copy that a person has changed. What was not captured is captured first; if that fails, its
-// directory stays. Clean also removes what processes left that
+// Clean removes workspaces of the caller's choice. It removes only directories that
+// have our marker and are not in use, and no copy that a person has changed. What is in a directory is captured first; if that fails, it
+// stays. If one cannot be removed, the others are. Clean also removes what processes left that
 // were killed, setup results that were not used for a month, and objects that no run needs.
-func (s *Store) Clean(ctx context.Context, remove func(Info) bool) (freed int64, err error) {
+func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	all, err := s.list(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, info := range all {
 		if info.InUse || !remove(info) {
 			continue
 		}
-		size, err := s.removeHome(ctx, info.Dir)
-		freed += size
-		if err != nil {
-			return freed, err
+		err = errors.Join(err, s.removeHome(ctx, info.Dir))
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
-	if err := s.releaseProvisional(ctx); err != nil {
-		return freed, err
-	}
+	err = errors.Join(err, s.releaseProvisional(ctx))
 	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
 	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
-	return freed, s.collectGarbage(ctx, leftovers)
+	return errors.Join(err, s.collectGarbage(ctx, leftovers))
 }
 
 // removeHome removes a workspace if it may be removed. Its attempt may have begun since it was listed.
-func (s *Store) removeHome(ctx context.Context, home string) (int64, error) {
+func (s *Store) removeHome(ctx context.Context, home string) error {
 	if rel, err := filepath.Rel(filepath.Join(s.dir, "work"), home); err != nil || !filepath.IsLocal(rel) {
-		return 0, errors.New("not a workspace: " + home)
+		return errors.New("not a workspace: " + home)
 	}
 	lock, err := filelock.Take(home + ".lock")
 	if errors.Is(err, filelock.ErrLocked) {
-		return 0, nil
+		return nil
 	}
 	if err != nil {
-		return 0, err
+		return err
 	}
-	size, err := s.removeUnused(ctx, home)
-	return size, errors.Join(err, lock.Release(), removeEmpty(filepath.Dir(home)))
+	return errors.Join(s.removeUnused(ctx, home), lock.Release(), removeEmpty(filepath.Dir(home)))
 }
 
-func (s *Store) removeUnused(ctx context.Context, home string) (int64, error) {
+func (s *Store) removeUnused(ctx context.Context, home string) error {
 	for _, dir := range []string{filepath.Dir(home), home} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // nor a symbolic link
-			return 0, err
+			return ignoreMissing(err)
 		}
 	}
-	info, err := s.info(home)
-	if err != nil {
-		return 0, nil //nolint:nilerr // without a valid marker it is not ours
+	m, err := readMarker(home)
+	begun := !errors.Is(err, os.ErrNotExist)
+	if begun && err != nil {
+		return nil //nolint:nilerr // a damaged marker does not say what is in the directory
 	}
 	if err := process.EndNoted(notesIn(home)); err != nil {
-		return 0, err
-	}
-	if info.asCopy().Opened {
-		edited, err := s.isEdited(ctx, home, marker{Attempt: info.Attempt, Base: info.Base})
-		if err != nil || edited {
-			return 0, ctx.Err()
-		}
-	} else if info.Captured == "" {
-		if _, err := s.recover(ctx, home, marker{Attempt: info.Attempt, Base: info.Base}); err != nil {
-			return 0, ctx.Err() // what cannot be captured stays
-		}
-	}
-	if len(info.Left) == 0 {
-		return sizeOf(home), removeAll(home)
+		return err
 	}
 	tree := filepath.Join(home, "tree")
-	return sizeOf(tree), removeAll(tree)
+	if _, err := os.Lstat(tree); err == nil && begun {
+		if kept, err := s.isRecorded(ctx, home, m); !kept {
+			return err
+		}
+		m.Partial = true
+		if err := m.write(home); err != nil {
+			return err
+		}
+	}
+	left, err := leftIn(home)
+	if err == nil {
+		err = removeAll(tree)
+	}
+	if err != nil || len(left) > 0 {
+		return err
+	}
+	return removeAll(home)
+}
+
+// isRecorded reports whether nothing is lost if a directory is removed. It captures what is in it: a person may have worked there after
+// the attempt ended.
+func (s *Store) isRecorded(ctx context.Context, home string, m marker) (bool, error) {
+	switch {
+	case m.Partial:
+		return true, nil
+	case strings.HasPrefix(m.Address, openedPrefix):
+		return !isEdited(home), nil
+	}
+	_, err := s.recover(ctx, home, m)
+	return err == nil, ctx.Err() // what cannot be captured stays
 }
 
 // removeEmpty removes a directory if nothing is in it.
@@ -251,10 +256,12 @@ func (s *Store) releaseProvisional(ctx context.Context) error {
 // Release forgets a run: its workspaces, except for those in use or that cannot be captured and copies that a person has changed, its commits, its
 // landings, and the ref in the user's repository.
 func (s *Store) Release(ctx context.Context, run string) error {
-	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", nameOf(run), "*", markerName))
-	for _, file := range homes {
-		_, wrong := s.removeHome(ctx, filepath.Dir(file))
-		err = errors.Join(err, wrong)
+	if _, err := s.Withdraw(ctx, run); err != nil {
+		return err
+	}
+	homes, err := s.homes(run)
+	for _, home := range homes {
+		err = errors.Join(err, s.removeHome(ctx, home))
 	}
 	landings, wrong := filepath.Glob(filepath.Join(globEscape(s.dir), "land", nameOf(run)+".*"))
 	err = errors.Join(err, wrong)
@@ -265,6 +272,20 @@ func (s *Store) Release(ctx context.Context, run string) error {
 		err = errors.Join(err, g.deleteRefs(ctx, refsOf(run)))
 	}
 	return err
+}
+
+// homes returns where a run has or had workspaces, also those of which a process that was killed has made only the lock.
+func (s *Store) homes(run string) (homes []string, err error) {
+	dir := filepath.Join(s.dir, "work", nameOf(run))
+	if isDirectory(dir) != nil {
+		return nil, nil // there is none, or a link, which is not ours
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		homes = append(homes, filepath.Join(dir, strings.TrimSuffix(e.Name(), ".lock")))
+	}
+	slices.Sort(homes)
+	return slices.Compact(homes), err
 }
 
 func (g git) deleteRefs(ctx context.Context, prefix string) error {

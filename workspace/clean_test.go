@@ -24,7 +24,7 @@ func TestLinksInTheStore(t *testing.T) {
 			dir := filepath.Join(f.state, name)
 			f.no(os.RemoveAll(dir))
 			f.no(os.Symlink(outside, dir))
-			_, _ = s.Clean(t.Context(), func(Info) bool { return true }) // it may fail
+			_ = s.Clean(t.Context(), func(Info) bool { return true }) // it may fail
 			if got := f.read(precious); got != "keep\n" {
 				t.Errorf("%q", got)
 			}
@@ -70,7 +70,7 @@ func TestMarkersOfAnyKind(t *testing.T) {
 			t.Errorf("the problem of %s is %q", name, problems[name])
 		}
 	}
-	_, err = s.Clean(t.Context(), func(Info) bool { return true })
+	err = s.Clean(t.Context(), func(Info) bool { return true })
 	f.no(err)
 	for _, name := range bad {
 		if _, err := os.Lstat(filepath.Join(f.state, "work", "r1", name)); err != nil {
@@ -79,5 +79,127 @@ func TestMarkersOfAnyKind(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(f.state, "work", "r1", "good")); err == nil {
 		t.Error("a workspace with a good marker was not removed")
+	}
+}
+
+// TestBrokenOffCheckout cannot check out a commit. What it leaves is no work of any attempt, and is removed.
+func TestBrokenOffCheckout(t *testing.T) {
+	const missing = "1111111111111111111111111111111111111111"
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	if _, err := s.Checkout(t.Context(), Attempt{"r1", "first", 1}, missing); err == nil {
+		t.Fatal("no error")
+	}
+	w := f.checkout(s, Attempt{"r1", "second", 1}, b.Commit)
+	f.git(w.Root, "init", "-q", "inner") // so that it cannot be captured
+	f.write(filepath.Join(w.Root, "inner", "work.txt"), "work\n")
+	f.git(filepath.Join(w.Root, "inner"), "add", ".")
+	f.git(filepath.Join(w.Root, "inner"), "commit", "-qm", "inner")
+	f.no(w.Close())
+	if _, err := s.Checkout(t.Context(), Attempt{"r1", "second", 2}, missing); err == nil {
+		t.Fatal("no error")
+	}
+	for _, a := range []Attempt{{"r1", "first", 1}, {"r1", "second", 1}, {"r1", "second", 2}} {
+		f.no(s.Recover(t.Context(), a))
+		if _, commit, err := s.Collected(t.Context(), a); err != nil || commit != "" {
+			t.Errorf("%s, attempt %d: collected %s, %v", a.Address, a.Number, commit, err)
+		}
+	}
+	all, err := s.List(t.Context())
+	f.no(err)
+	if len(all) != 2 || len(all[1].Left) != 1 {
+		t.Fatalf("list %+v", all)
+	}
+	err = s.Clean(t.Context(), func(Info) bool { return true })
+	f.no(err)
+	if _, err := os.Lstat(all[0].Dir); err == nil {
+		t.Error("it was not removed")
+	}
+	if got := f.read(all[1].Left[0], "inner", "work.txt"); got != "work\n" {
+		t.Errorf("what was kept is %q", got)
+	}
+}
+
+// TestReleaseRemovesTheRest has what a process leaves that is killed when it has hardly begun.
+func TestReleaseRemovesTheRest(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	f.change(s, "step", b.Commit, map[string]string{"x": "x"})
+	f.write(filepath.Join(f.state, "work", "r1", "killed", "tree", "x"), "x")
+	f.write(filepath.Join(f.state, "work", "r1", "killed.lock"), "")
+	outside := filepath.Join(t.TempDir(), "outside")
+	f.write(filepath.Join(outside, "precious"), "keep\n")
+	f.no(os.Symlink(outside, filepath.Join(f.state, "work", "r1", "killed", "link")))
+	f.no(s.Release(t.Context(), "r1"))
+	if _, err := os.Lstat(filepath.Join(f.state, "work", "r1")); err == nil {
+		t.Errorf("left: %v", listing(t, filepath.Join(f.state, "work")))
+	}
+	if got := f.read(outside, "precious"); got != "keep\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestCleanGoesOn has a workspace that cannot be removed. The others are.
+func TestCleanGoesOn(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	for _, address := range []string{"a", "b", "c"} {
+		f.change(s, address, b.Commit, map[string]string{"x": "x"})
+	}
+	f.mkdir(filepath.Join(f.state, "work", "r1", "a.lock"))
+	err := s.Clean(t.Context(), func(Info) bool { return true })
+	if err == nil || !strings.Contains(err.Error(), "a.lock") {
+		t.Errorf("error %v", err)
+	}
+	for address, removed := range map[string]bool{"a": false, "b": true, "c": true} {
+		if _, err := os.Lstat(filepath.Join(f.state, "work", "r1", address)); (err != nil) != removed {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestWorkAfterLooking has a person who works in a directory that was recorded because somebody looked at it. What is in it is recorded
+// again before it is removed.
+func TestWorkAfterLooking(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	a, done := Attempt{"r1", "asked", 1}, Attempt{"r1", "done", 1}
+	w := f.checkout(s, a, b.Commit)
+	f.write(filepath.Join(w.Root, "x"), "begun\n")
+	f.no(w.Close())
+	f.no(s.Recover(t.Context(), a))
+	f.write(filepath.Join(w.Root, "x"), "more\n")
+	f.no(s.Recover(t.Context(), a))
+	_, commit, err := s.Collected(t.Context(), a)
+	f.no(err)
+	f.has(s, commit, "x", "more\n")
+	f.write(filepath.Join(w.Root, "x"), "all\n")
+
+	d := f.checkout(s, done, b.Commit)
+	f.write(filepath.Join(d.Root, "x"), "made\n")
+	f.write(filepath.Join(d.Root, "y"), "made\n")
+	made := f.collect(d)
+	f.write(filepath.Join(d.Root, "x"), "later\n")
+	same := f.change(s, "same", b.Commit, map[string]string{"x": "same\n"})
+	err = s.Clean(t.Context(), func(Info) bool { return true })
+	f.no(err)
+	if all, err := s.List(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("left: %+v, %v", all, err)
+	}
+	_, commit, err = s.Collected(t.Context(), a)
+	f.no(err)
+	f.has(s, commit, "x", "all\n")
+	_, commit, err = s.Collected(t.Context(), done)
+	f.no(err)
+	f.has(s, commit, "x", "later\n")
+	if parent, err := s.git.out(t.Context(), "rev-parse", commit+"^"); err != nil || parent != made {
+		t.Errorf("it is on %s, want %s: %v", parent, made, err)
+	}
+	if _, commit, err = s.Collected(t.Context(), Attempt{"r1", "same", 1}); err != nil || commit != same {
+		t.Errorf("what nobody changed is %s, want %s: %v", commit, same, err)
 	}
 }

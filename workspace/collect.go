@@ -81,6 +81,15 @@ var readByGit = map[string]bool{".gitignore": true, ".gitattributes": true, ".gi
 // unless the base or a commit of the agent has them. What commands of the attempt left running ends first. It can be
 // called again.
 func (w *Workspace) Collect(ctx context.Context, message string) (string, error) {
+	commit, err := w.record(ctx, "", message)
+	if err != nil {
+		return "", err
+	}
+	return commit, w.mark(marker{Captured: commit})
+}
+
+// record is Collect without the end of the attempt. If the attempt has ended with a commit, what was changed since is committed on that.
+func (w *Workspace) record(ctx context.Context, ended, message string) (string, error) {
 	if err := isDirectory(w.Root); err != nil {
 		return "", fmt.Errorf("the workspace is gone: %w", err)
 	}
@@ -90,25 +99,30 @@ func (w *Workspace) Collect(ctx context.Context, message string) (string, error)
 	if err := w.makeReadable(ctx); err != nil {
 		return "", err
 	}
+	if ended != "" {
+		return w.collect(ctx, ended, "", message)
+	}
 	head := w.headCommit()
 	if head != w.Base && head != "" {
-		commit, err := w.collect(ctx, head, message)
+		commit, err := w.collect(ctx, head, filepath.Join(w.Root, ".git", "objects"), message)
 		if err == nil || ctx.Err() != nil || errors.As(err, new(*NestedError)) || errors.As(err, new(*UnreadableError)) {
 			return commit, err
 		}
 		// It does not descend from the base, or its objects are damaged.
 	}
-	return w.collect(ctx, "", message)
+	return w.collect(ctx, "", "", message)
 }
 
 var errNoDescendant = errors.New("HEAD does not descend from the base")
 
-// collect is Collect on a commit of the agent, or on the base if head is "". The agent's objects
-// are read only if they are needed.
-func (w *Workspace) collect(ctx context.Context, head, message string) (string, error) {
-	s, objects := w.store, ""
-	if head != "" {
-		objects = filepath.Join(w.Root, ".git", "objects")
+// collect records the files on a commit that descends from the base, or on the base if head is "". Objects is where those of the
+// agent are, if the commit needs them.
+func (w *Workspace) collect(ctx context.Context, head, objects, message string) (string, error) {
+	s := w.store
+	if objects != "" {
+		if err := w.checkObjects(ctx); err != nil {
+			return "", err
+		}
 	}
 	q, err := s.quarantine(w.Root, objects)
 	if err != nil {
@@ -116,6 +130,9 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 	}
 	defer q.remove()
 	if err := copyIndex(filepath.Join(w.home, "index"), q.index); err != nil {
+		return "", err
+	}
+	if err := q.compare(w.Root); err != nil {
 		return "", err
 	}
 	links, err := q.gitlinks(ctx)
@@ -135,7 +152,7 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 	case found.nested != nil:
 		return "", &NestedError{found.nested}
 	}
-	tree, err := q.out(ctx, "write-tree")
+	tree, err := q.writeTree(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +169,38 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 	if _, err := s.git.input(ctx, refs, "update-ref", "--stdin"); err != nil {
 		return "", err
 	}
-	return commit, w.mark(commit)
+	return commit, nil
+}
+
+// checkObjects returns an error if something in the agent's objects is no regular file, because git would wait for a pipe forever, or
+// if they lead to other objects than ours, where the same could be.
+func (w *Workspace) checkObjects(ctx context.Context) error {
+	const alternates = ".git/objects/info/alternates"
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
+		return errors.Join(errNoDirectory, err)
+	}
+	if info, err := root.Lstat(".git/objects"); err != nil || !info.IsDir() {
+		return errors.Join(errNoDirectory, err)
+	}
+	err = fs.WalkDir(root.FS(), ".git/objects", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+			err = fmt.Errorf("%s is not a regular file", name)
+		}
+		return errors.Join(err, ctx.Err())
+	})
+	if err != nil {
+		return err
+	}
+	text, err := readSmall(filepath.Join(w.Root, filepath.FromSlash(alternates)))
+	if err = ignoreMissing(err); err == nil && text != "" && text != filepath.Join(w.store.dir, "store.git", "objects")+"\n" {
+		err = fmt.Errorf("%s was changed", alternates)
+	}
+	return err
 }
 
 // parent returns what to commit on: the base, or a commit of the agent, whose files are in the
@@ -168,8 +216,11 @@ func (w *Workspace) parent(ctx context.Context, q *quarantine, head string) (poi
 	if err != nil {
 		return on, err
 	}
-	// With -m, what is known about unchanged files stays in the index.
-	return on, q.do(ctx, "read-tree", "-m", on.tree)
+	// With -m, what is known about unchanged files stays in the index. Without -i, git would refuse to forget what has changed.
+	if err := q.do(ctx, "read-tree", "-m", "-i", on.tree); err != nil || !q.compared {
+		return on, err
+	}
+	return on, postdate(q.index)
 }
 
 // headCommit returns the commit of the workspace's HEAD, "" if there is none that can be read. It
@@ -261,8 +312,8 @@ func (w *Workspace) makeAgain(ctx context.Context) error {
 	return err
 }
 
-// Recover collects what an attempt left whose process ended before it could. It does nothing if that is collected
-// already, or if the directory is that of another attempt; the error is [ErrInUse] if somebody works in it.
+// Recover collects what is in the directory of an attempt that has not ended: its process was killed, or a person works there. It does
+// nothing if the attempt has ended, or if the directory is that of another one; the error is [ErrInUse] if an attempt works in it.
 func (s *Store) Recover(ctx context.Context, a Attempt) error {
 	home := s.home(a)
 	if _, err := os.Lstat(filepath.Join(home, markerName)); err != nil {
@@ -276,7 +327,7 @@ func (s *Store) Recover(ctx context.Context, a Attempt) error {
 		return err
 	}
 	m, err := readMarker(home)
-	if err == nil && m.Captured == "" && m.Attempt == a {
+	if err == nil && m.Captured == "" && !m.Partial && m.Attempt == a {
 		_, err = s.recover(ctx, home, m)
 	}
 	return errors.Join(ignoreMissing(err), lock.Release())
@@ -290,7 +341,7 @@ func (s *Store) recover(ctx context.Context, home string, m marker) (string, err
 	w := &Workspace{Attempt: m.Attempt, Root: filepath.Join(home, "tree"), Base: m.Base, store: s, home: home}
 	limited, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()
-	commit, err := w.Collect(limited, "What attempt "+strconv.Itoa(m.Number)+" left")
+	commit, err := w.record(limited, m.Captured, "What attempt "+strconv.Itoa(m.Number)+" left")
 	if harmless := w.disarm(w.Root); err == nil {
 		err = harmless
 	}

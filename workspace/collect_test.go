@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,5 +160,55 @@ func TestCaptureNamesWhatItCannotRead(t *testing.T) {
 	b := f.capture(f.open(), "r1")
 	if len(b.Warnings) != 1 || !strings.Contains(b.Warnings[0], "cannot be read: its files are not captured") {
 		t.Errorf("warnings %.200q", b.Warnings)
+	}
+}
+
+// TestPipesAmongObjects has agents whose commits git could not read without waiting forever.
+func TestPipesAmongObjects(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if out, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
+		t.Skip(string(out))
+	}
+	for name, change := range map[string]func(objects string){
+		"alternates": func(objects string) {
+			f.no(os.Remove(filepath.Join(objects, "info", "alternates")))
+			f.no(exec.Command("mkfifo", filepath.Join(objects, "info", "alternates")).Run())
+		},
+		"elsewhere": func(objects string) {
+			elsewhere := t.TempDir()
+			f.mkdir(filepath.Join(elsewhere, "info"))
+			f.no(exec.Command("mkfifo", filepath.Join(elsewhere, "info", "alternates")).Run())
+			f.write(filepath.Join(objects, "info", "alternates"), f.read(objects, "info", "alternates")+elsewhere+"\n")
+		},
+		"graph": func(objects string) {
+			f.no(exec.Command("mkfifo", filepath.Join(objects, "info", "commit-graph")).Run())
+		},
+		"index of packs": func(objects string) {
+			f.no(os.Symlink(pipe, filepath.Join(objects, "pack", "multi-pack-index")))
+		},
+		"objects": func(objects string) {
+			f.no(filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
+				if err == nil && len(d.Name()) == 38 {
+					err = errors.Join(os.Remove(path), exec.Command("mkfifo", path).Run())
+				}
+				return err
+			}))
+		},
+	} {
+		w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+		f.write(filepath.Join(w.Root, "a.txt"), "changed\n")
+		f.git(w.Root, "commit", "-qam", "mine")
+		change(filepath.Join(w.Root, ".git", "objects"))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		c, err := w.Collect(ctx, "work")
+		cancel()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f.has(s, c, "a.txt", "changed")
 	}
 }

@@ -74,17 +74,8 @@ func (g git) diff(ctx context.Context, a, b string, limit int) (Diff, error) {
 	return d, nil
 }
 
-// WritePatch writes a patch between two commits that git apply accepts, with binary files.
-func (s *Store) WritePatch(ctx context.Context, to io.Writer, a, b string) error {
-	if err := checkCommits(a, b); err != nil {
-		return err
-	}
-	return s.git.patch(ctx, to, a, b, "--binary", "--full-index")
-}
-
-func (g git) patch(ctx context.Context, to io.Writer, a, b string, options ...string) error {
-	args := slices.Concat([]string{"diff-tree", "-r", "-p", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color"}, options, []string{a, b})
-	cmd := g.command(ctx, args...)
+func (g git) patch(ctx context.Context, to io.Writer, a, b string) error {
+	cmd := g.command(ctx, "diff-tree", "-r", "-p", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color", a, b)
 	var messages bytes.Buffer
 	cmd.Stdout, cmd.Stderr = to, limited(&messages)
 	return explain(ctx, "diff-tree", cmd.Run(), &messages)
@@ -106,6 +97,9 @@ func (h *head) Write(b []byte) (int, error) {
 	}
 	return n, nil
 }
+
+// absent is the mode of a file on the side where it does not exist.
+const absent = "000000"
 
 // parseDiff reads the output of diff-tree -z --raw --numstat: first a record and one or two paths for
 // each file, then the numbers of lines, in the same order.
@@ -133,7 +127,12 @@ func parseDiff(text string) (Diff, error) {
 		}
 		d.Files = append(d.Files, f)
 		// A rename is a deletion and an addition, so that the digest does not depend on what git takes for a rename.
-		changes = append(changes, from+"\x00before "+info[0]+" "+info[2], f.Path+"\x00after "+info[1]+" "+info[3])
+		if info[0] != absent {
+			changes = append(changes, from+"\x00before "+info[0]+" "+info[2])
+		}
+		if info[1] != absent {
+			changes = append(changes, f.Path+"\x00after "+info[1]+" "+info[3])
+		}
 	}
 	for i := range d.Files {
 		f := &d.Files[i]
@@ -151,7 +150,6 @@ func parseDiff(text string) (Diff, error) {
 		}
 		rest = rest[min(len(rest), fields):]
 	}
-	changes = slices.DeleteFunc(changes, func(c string) bool { return strings.Contains(c, " 000000 ") }) // absent on that side
 	slices.Sort(changes)
 	sum := sha256.Sum256([]byte(strings.Join(changes, "\x00\x00")))
 	d.Digest = hex.EncodeToString(sum[:])

@@ -14,8 +14,8 @@ import (
 // byAgent is the end of the names under which a workspace's .git keeps what makes git run programs.
 const byAgent = ".agent"
 
-// disarm makes git safe for a person who looks at a directory in which an agent worked: the configuration and the index
-// are ours again, and there are no hooks. What the agent had is kept beside them under other names.
+// disarm makes git safe for a person who looks at a directory in which an agent worked: there is a valid repository whose
+// configuration and index are ours, and there are no hooks. What the agent had is kept beside them under other names.
 //
 // An agent that can write beside its directory may have replaced it, or one above it, by a link to another repository, such as
 // the user's. So nothing outside the store is opened, and nothing through a link in place of the directory.
@@ -32,30 +32,87 @@ func (w *Workspace) disarm(root string) error {
 	if info, err := store.Lstat(rel); err != nil || !info.IsDir() {
 		return ignoreMissing(err)
 	}
+	if err := makeOurs(store, rel); err != nil {
+		return err
+	}
 	tree, err := store.OpenRoot(rel)
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
-	info, err := tree.Lstat(".git")
-	if err != nil {
-		return ignoreMissing(err)
-	}
-	if !info.IsDir() { // it leads to another one
-		return setAside(tree, ".git")
+	if !isRepository(tree) {
+		if err := w.replaceRepository(store, tree, rel); err != nil {
+			return err
+		}
 	}
 	at, err := tree.OpenRoot(".git")
 	if err != nil {
 		return err
 	}
 	defer at.Close()
-	for _, name := range []string{"hooks", "commondir", "config.worktree", "modules"} {
+	// A rebase, for example, has commands that git runs when a person continues it.
+	for _, name := range []string{"hooks", "commondir", "config.worktree", "modules", "rebase-merge", "rebase-apply", "sequencer"} {
 		if err := setAside(at, name); err != nil {
 			return err
 		}
 	}
 	index, err := w.harmlessIndex(root)
 	return errors.Join(err, own(at, "config", w.config()), own(at, "index", index))
+}
+
+// makeOurs makes a directory one in which we, and git, can read and write. The error is [errNoDirectory] for a link to one.
+func makeOurs(at *os.Root, dir string) error {
+	const all = 0o700
+	info, err := at.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return errNoDirectory
+	case info.Mode().Perm()&all != all:
+		return at.Chmod(dir, info.Mode().Perm()|all)
+	}
+	return nil
+}
+
+var errNoDirectory = errors.New("not a directory")
+
+// isRepository reports whether git takes the .git of a work tree for its repository. Otherwise, git looks for one further up, or for a
+// bare one in the work tree itself, whose configuration would be the agent's. This is stricter than git: it follows no links.
+func isRepository(tree *os.Root) bool {
+	for _, dir := range []string{".git", ".git/objects", ".git/refs"} {
+		if makeOurs(tree, dir) != nil {
+			return false
+		}
+	}
+	const enough = 1 << 10
+	if info, err := tree.Lstat(".git/HEAD"); err != nil || !info.Mode().IsRegular() || info.Size() > enough {
+		return false
+	}
+	head, err := tree.ReadFile(".git/HEAD")
+	return err == nil && (strings.HasPrefix(string(head), "ref: refs/") || isCommit(strings.TrimRight(string(head), "\n")))
+}
+
+// replaceRepository replaces the .git of a work tree, if there is one, by one of ours that has what was checked out. What the
+// agent had is renamed.
+func (w *Workspace) replaceRepository(store, tree *os.Root, rel string) error {
+	temp, remove, err := w.store.temp()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	fresh := filepath.Join(temp, ".git")
+	if err := w.createClone(fresh); err != nil {
+		return err
+	}
+	from, err := filepath.Rel(w.store.dir, fresh)
+	if err != nil {
+		return err
+	}
+	if err := setAside(tree, ".git"); err != nil {
+		return err
+	}
+	return store.Rename(from, filepath.Join(rel, ".git"))
 }
 
 // harmlessIndex returns the index of the files as they were checked out. Git does not look into the directories of
@@ -103,13 +160,19 @@ func own(at *os.Root, name, text string) error {
 
 // setAside renames an entry of a directory, if there is one.
 func setAside(at *os.Root, name string) error {
-	to := name + byAgent
+	_, err := setAsideAs(at, name, name+byAgent)
+	return ignoreMissing(err)
+}
+
+// setAsideAs is setAside with another name, to which a number is added if something has it.
+func setAsideAs(at *os.Root, name, as string) (to string, err error) {
+	to = as
 	for i := 2; ; i++ {
 		if _, err := at.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return ignoreMissing(at.Rename(name, to))
+			return to, at.Rename(name, to)
 		} else if err != nil {
-			return err
+			return "", err
 		}
-		to = name + byAgent + "-" + strconv.Itoa(i)
+		to = as + "-" + strconv.Itoa(i)
 	}
 }

@@ -109,7 +109,9 @@ func (in *intent) changeFiles(ctx context.Context, checkout string) error {
 		return err
 	}
 	defer root.Close()
-	in.removeTemps(root) // of a process that was killed
+	if err := in.removeTemps(root); err != nil { // of a process that was killed
+		return err
+	}
 	var todo []int
 	for _, i := range in.order(after) {
 		side, err := in.side(root, in.Changes[i])
@@ -143,7 +145,7 @@ func (in *intent) restoreFiles(checkout string, except map[string]bool) (left []
 		return nil, err
 	}
 	defer root.Close()
-	in.removeTemps(root)
+	err = in.removeTemps(root)
 	todo := map[int]bool{}
 	var moved []string
 	for _, i := range in.order(after) {
@@ -174,6 +176,24 @@ func (in *intent) restoreFiles(checkout string, except map[string]bool) (left []
 	}
 	in.removeNewDirs(root)
 	return left, err
+}
+
+// hasChanged reports whether all files are as they are after the landing.
+func (in *intent) hasChanged(checkout string) (bool, error) {
+	root, err := os.OpenRoot(checkout)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	for _, m := range in.Changes {
+		switch same, err := in.isOn(root, m, after); {
+		case err != nil && !errors.Is(err, errMoved):
+			return false, err
+		case !same:
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // order returns the order in which files are changed: first those that are removed, which may be in the way of a directory.
@@ -212,7 +232,7 @@ func (in *intent) isOn(root *os.Root, m move, side int) (bool, error) {
 		return false, err
 	}
 	defer dir.Close()
-	return in.isSame(dir, m, side)
+	return in.isSame(dir, path.Base(m.Path), m, side)
 }
 
 // changes reports whether a path is one of those that the landing changes.
@@ -220,9 +240,9 @@ func (in *intent) changes(name string) bool {
 	return slices.ContainsFunc(in.Changes, func(m move) bool { return m.Path == name })
 }
 
-// isSame is isOn in the directory of the file.
-func (in *intent) isSame(dir *os.Root, m move, side int) (bool, error) {
-	name, mode := path.Base(m.Path), m.mode(side)
+// isSame is isOn in the directory of the file, which may have another name there.
+func (in *intent) isSame(dir *os.Root, name string, m move, side int) (bool, error) {
+	mode := m.mode(side)
 	info, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return mode == "", nil
@@ -249,7 +269,11 @@ func (in *intent) isSame(dir *os.Root, m move, side int) (bool, error) {
 	}
 	have, err := dir.ReadFile(name)
 	want, wrong := os.ReadFile(in.staged(m, side))
-	return bytes.Equal(have, want), errors.Join(err, wrong)
+	if err = errors.Join(err, wrong); err != nil || !bytes.Equal(have, want) {
+		return false, err
+	}
+	now, err := dir.Lstat(name) // the file may have changed behind what was read already
+	return err == nil && os.SameFile(now, info) && now.Size() == info.Size() && now.ModTime().Equal(info.ModTime()), err
 }
 
 // owns reports whether all files in a directory, where a file is on the other side, are files of a side.
@@ -267,21 +291,30 @@ func (in *intent) owns(parent *os.Root, dir string, side int) bool {
 	return err == nil
 }
 
-// tempName returns the name of a new file beside the one that it will replace.
+// tempName returns the name of a new file beside the one that it will replace, while it is written.
 func (in *intent) tempName(i int) string {
-	return ".hocket-" + digestOf(in.key)[:12] + "-" + strconv.Itoa(i)
+	return ".hocket-" + digestOf(filepath.Base(in.dir))[:12] + "-" + strconv.Itoa(i)
 }
 
-func (in *intent) removeTemps(root *os.Root) {
+// heldName returns the name of a file that changes places with that of the user: first it is the new one, complete, and then the user's.
+func (in *intent) heldName(i int) string { return in.tempName(i) + "-held" }
+
+// removeTemps removes what a process left that was killed. A file of the user among that is put back if the user has changed it.
+func (in *intent) removeTemps(root *os.Root) (err error) {
 	for i, m := range in.Changes {
-		if dir, err := in.open(root, m.Path, false); err == nil {
+		if dir, missing := in.open(root, m.Path, false); missing == nil {
 			_ = dir.Remove(in.tempName(i))
+			if wrong := in.giveBack(dir, i); !errors.Is(wrong, errMoved) { // it is noticed when the file is compared
+				err = errors.Join(err, wrong)
+			}
 			_ = dir.Close()
 		}
 	}
+	return err
 }
 
-// changeFile gives one file of a side to the user, who has that of the other side.
+// changeFile gives one file of a side to the user, who has that of the other side. The user may change the file at any moment. So it
+// is compared again when it has its place no more, where only a process can change it that has it open already.
 func (in *intent) changeFile(root *os.Root, i, to int) error {
 	m := in.Changes[i]
 	dir, err := in.open(root, m.Path, m.mode(to) != "")
@@ -289,12 +322,15 @@ func (in *intent) changeFile(root *os.Root, i, to int) error {
 		return err
 	}
 	defer dir.Close()
-	name, temp := path.Base(m.Path), in.tempName(i)
+	name, temp, held := path.Base(m.Path), in.tempName(i), in.heldName(i)
 	if m.mode(to) == "" {
-		if err := in.expect(dir, m, 1-to); err != nil {
+		if err := in.expect(dir, name, m, 1-to); err != nil {
 			return err
 		}
-		if err := dir.Remove(name); err != nil {
+		if err := dir.Rename(name, held); err != nil {
+			return err
+		}
+		if err := in.discardHeld(dir, i, 1-to); err != nil {
 			return err
 		}
 		if to == after {
@@ -308,28 +344,108 @@ func (in *intent) changeFile(root *os.Root, i, to int) error {
 	if err := in.writeTemp(dir, i, to); err != nil {
 		return errors.Join(err, ignoreMissing(dir.Remove(temp)))
 	}
-	if err := in.expect(dir, m, 1-to); err != nil {
+	if err := in.expect(dir, name, m, 1-to); err != nil {
 		return errors.Join(err, dir.Remove(temp))
 	}
-	if m.mode(1-to) == "" && m.mode(to) != "120000" { // a link fails if something exists there; it may not be supported
-		if err := dir.Link(temp, name); err == nil || errors.Is(err, fs.ErrExist) {
-			err = errors.Join(err, dir.Remove(temp))
-			if errors.Is(err, fs.ErrExist) {
-				return errMoved
-			}
-			return err
+	if m.mode(1-to) == "" {
+		return create(dir, temp, name)
+	}
+	if err := dir.Rename(temp, held); err != nil {
+		return err
+	}
+	switch err := exchange(dir, held, name); {
+	case errors.Is(err, errors.ErrUnsupported):
+		return dir.Rename(held, name)
+	case errors.Is(err, fs.ErrNotExist): // the user has removed it
+		return errors.Join(errMoved, dir.Remove(held))
+	case err != nil:
+		return errors.Join(err, dir.Remove(held))
+	}
+	return in.discardHeld(dir, i, 1-to)
+}
+
+// create gives a file another name, which nothing has.
+func create(dir *os.Root, temp, name string) error {
+	err := renameNew(dir, temp, name)
+	if errors.Is(err, errors.ErrUnsupported) { // a link fails if something exists there; it may not be supported, either
+		if err = dir.Link(temp, name); err == nil {
+			return dir.Remove(temp)
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return dir.Rename(temp, name)
 		}
 	}
-	return dir.Rename(temp, name)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return errors.Join(errMoved, dir.Remove(temp))
+	case err != nil:
+		return errors.Join(err, dir.Remove(temp))
+	}
+	return nil
 }
 
 // expect compares a file just before it is replaced.
-func (in *intent) expect(dir *os.Root, m move, side int) error {
-	same, err := in.isSame(dir, m, side)
+func (in *intent) expect(dir *os.Root, name string, m move, side int) error {
+	same, err := in.isSame(dir, name, m, side)
 	if err == nil && !same {
 		err = errMoved
 	}
 	return err
+}
+
+// discardHeld removes a file of the user that has lost its place, if it is that of a side. Otherwise the user has it back.
+func (in *intent) discardHeld(dir *os.Root, i, side int) error {
+	held := in.heldName(i)
+	same, err := in.isSame(dir, held, in.Changes[i], side)
+	if err == nil && same {
+		return dir.Remove(held)
+	}
+	return errors.Join(err, in.giveBack(dir, i))
+}
+
+// giveBack removes a file that changed places with that of the user. If it is none that the landing has a copy of, the user has changed it
+// meanwhile, so it gets its place back, and the error is errMoved.
+func (in *intent) giveBack(dir *os.Root, i int) error {
+	name, held := path.Base(in.Changes[i].Path), in.heldName(i)
+	if _, err := dir.Lstat(held); err != nil {
+		return ignoreMissing(err)
+	}
+	if ours, err := in.isOurs(dir, held, i); err != nil {
+		return err
+	} else if ours {
+		return dir.Remove(held)
+	}
+	if _, err := dir.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		if err := renameNew(dir, held, name); errors.Is(err, errors.ErrUnsupported) {
+			return errors.Join(dir.Rename(held, name), errMoved)
+		} else if !errors.Is(err, fs.ErrExist) {
+			return errors.Join(err, errMoved)
+		}
+	}
+	if ours, err := in.isOurs(dir, name, i); err == nil && ours && exchange(dir, held, name) == nil {
+		if ours, err := in.isOurs(dir, held, i); err == nil && ours {
+			return errors.Join(dir.Remove(held), errMoved)
+		}
+	}
+	// Both are the user's.
+	kept, err := setAsideAs(dir, held, name+".mine")
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s was changed twice during the landing: the other version is beside it, in %s", in.Changes[i].Path, kept)
+}
+
+// isOurs reports whether the landing has a copy of a file.
+func (in *intent) isOurs(dir *os.Root, name string, i int) (bool, error) {
+	for side := range 2 {
+		if in.Changes[i].mode(side) == "" {
+			continue
+		}
+		if same, err := in.isSame(dir, name, in.Changes[i], side); err != nil || same {
+			return same, err
+		}
+	}
+	return false, nil
 }
 
 // removeParents removes the directories of a path as long as they are empty.

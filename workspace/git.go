@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ type git struct {
 	env      []string // added to the environment
 	settings []string // key=value, for -c
 	users    bool     // reads the user's own configuration
+	holds    *os.File // stays open as long as git runs; nil: nothing
 }
 
 // cutOffTime is for git to remove its lock files after SIGTERM.
@@ -58,6 +60,9 @@ func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, "git", append(fixed, args...)...)
 	cmd.Dir = g.dir
+	if g.holds != nil && runtime.GOOS != "windows" { // where a process inherits only three files
+		cmd.ExtraFiles = []*os.File{g.holds}
+	}
 	cmd.Env = append(g.environ(), g.env...)
 	cmd.WaitDelay = cutOffTime
 	cmd.Cancel = func() error {

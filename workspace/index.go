@@ -24,7 +24,10 @@ func (s *Store) editIndex(ctx context.Context, edit func(q *quarantine) (lines s
 		return err
 	}
 	defer q.remove()
-	swap := indexSwap{index: s.user.index, lock: s.user.index + ".lock", fresh: s.user.index + ".hocket", old: s.user.index + ".hocket-old"}
+	swap, err := s.indexSwap()
+	if err != nil {
+		return err
+	}
 	swap.clean()
 	for deadline := time.Now().Add(indexPatience); ; time.Sleep(20 * time.Millisecond) {
 		old, err := os.ReadFile(s.user.index)
@@ -127,18 +130,25 @@ func (s *Store) missing(ctx context.Context, names []string) (missing []string, 
 	return missing, err
 }
 
-// indexSwap has the names of the files that replace an index.
-type indexSwap struct{ index, lock, fresh, old string }
+// indexSwap has the names of the files that replace an index. The lock of git is a link to held as long as it is ours, so it can be
+// recognized after its process was killed.
+type indexSwap struct{ index, lock, fresh, held, old string }
 
-// clean removes what a killed process has left. A lock that is a link to one of our files is ours.
+// indexSwap returns the names for the user's index. Others, who do not share our lock of the checkout, have other names.
+func (s *Store) indexSwap() (indexSwap, error) {
+	file, err := s.lockFile()
+	ours := s.user.index + ".hocket-" + digestOf(file)[:12]
+	return indexSwap{index: s.user.index, lock: s.user.index + ".lock", fresh: ours, held: ours + "-held", old: ours + "-old"}, err
+}
+
+// clean removes what a killed process has left. The caller has locked the checkout.
 func (x indexSwap) clean() {
-	held, err := os.Lstat(x.lock)
-	for _, name := range []string{x.fresh, x.index} {
-		if mine, wrong := os.Lstat(name); err == nil && wrong == nil && os.SameFile(mine, held) {
-			_ = os.Remove(x.lock)
-		}
+	lock, err := os.Lstat(x.lock)
+	mine, wrong := os.Lstat(x.held)
+	if err == nil && wrong == nil && os.SameFile(mine, lock) {
+		_ = os.Remove(x.lock)
 	}
-	_, _ = os.Remove(x.fresh), os.Remove(x.old)
+	_, _, _ = os.Remove(x.held), os.Remove(x.fresh), os.Remove(x.old) // in this order, see above
 }
 
 // do replaces the index if it still has its old content and no git command holds its lock, and then does something else before it
@@ -156,7 +166,11 @@ func (x indexSwap) do(from string, content []byte, then func() error) (again boo
 		return false, err
 	}
 	defer os.Remove(x.fresh)
-	if err := os.Link(x.fresh, x.lock); err != nil {
+	if err := os.Link(x.fresh, x.held); err != nil {
+		return false, err
+	}
+	defer os.Remove(x.held)
+	if err := os.Link(x.held, x.lock); err != nil {
 		return true, fmt.Errorf("another git command uses the index: %w", err)
 	}
 	defer os.Remove(x.lock)

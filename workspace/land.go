@@ -42,9 +42,6 @@ type Landing struct {
 	Include []string // as for Capture, only for AsPatch
 	Digest  string   // of the plan that a person has approved
 
-	// Locks is a directory for locks, the same for all stores of the user: several projects can be in one checkout, in which only one
-	// landing at a time may change files. "" means a directory of the store.
-	Locks string
 	// Approval identifies the approval. It lets [Store.Finish] finish the landing.
 	Approval string
 }
@@ -55,6 +52,8 @@ type Plan struct {
 	Ref     string // the branch that changes, "" with AsPatch
 	Message string // of the commit, as it will be; "" with AsPatch
 	Digest  string // of all that a person approves
+	// Ended are landings whose process was killed, and which were ended first.
+	Ended []Ended
 }
 
 // ChangedError means that a landing would no longer do what was approved. The new plan needs an
@@ -75,9 +74,6 @@ type LandConflictError struct {
 	InTheWay bool
 	// Ignored means that the change is of files that git ignores, which were included in the workspace. They fit as a patch.
 	Ignored bool
-	// Base and Commit are for a resolution, if it is possible: Commit has conflict markers. What resolves them descends
-	// from it and lands with the other Base.
-	Base, Commit string
 }
 
 func (e *LandConflictError) Error() string {
@@ -105,17 +101,21 @@ type Landed struct {
 	Commit string `json:"commit,omitempty"` // in the user's repository; "" with AsPatch, or if there was nothing to land
 	Ref    string `json:"ref,omitempty"`    // the branch that has it
 	Files  int    `json:"files"`            // that were changed by it
-	// Before has the files as they were before, for AsCommit and AsPatch. The store keeps it for the run.
-	Before string `json:"before,omitempty"`
 }
 
 // Plan computes what a landing would do. The patch of the diff has at most about limit bytes.
 func (s *Store) Plan(ctx context.Context, l Landing, limit int) (Plan, error) {
+	steady, ended, err := s.steady(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	defer steady.Release()
 	p, err := s.plan(ctx, l, limit)
 	if err != nil {
 		return Plan{}, err
 	}
 	p.q.remove()
+	p.Ended = ended
 	return p.Plan, nil
 }
 
@@ -126,7 +126,6 @@ type plan struct {
 	who    string
 	head   point
 	commit string  // the new commit of AsBranch and AsCommit
-	before string  // a commit with the user's files
 	files  [2]tree // before and after
 	index  [2]tree // before and after
 }
@@ -159,6 +158,9 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 		if err = s.checkPaths(p.Diff); err == nil {
 			err = s.checkUnseen(ctx, p.Diff)
 		}
+		if err == nil {
+			err = s.checkContent(ctx, p)
+		}
 	}
 	return p, err
 }
@@ -188,9 +190,10 @@ func (s *Store) checkUnseen(ctx context.Context, d Diff) error {
 			if mark == "" {
 				continue
 			}
-			if _, err := os.Lstat(filepath.Join(s.root, filepath.FromSlash(name))); err == nil {
-				return fmt.Errorf("the change cannot land, because git was told not to look at %[1]s, where you may have changed something: run git update-index --no-%[2]s -- %[1]s, or use land: branch", name, mark)
+			if _, err := os.Lstat(filepath.Join(s.root, filepath.FromSlash(name))); err != nil && mark == "skip-worktree" {
+				return fmt.Errorf("the change cannot land, because %s is not in your sparse checkout: run git sparse-checkout disable, or use land: branch", name)
 			}
+			return fmt.Errorf("the change cannot land, because git was told not to look at %[1]s, where you may have changed something: run git update-index --no-%[2]s -- %[1]s, or use land: branch", name, mark)
 		}
 	}
 	return nil
@@ -265,14 +268,36 @@ func (s *Store) checkBranch(ctx context.Context, name string) error {
 	if reserved(name) {
 		return &BranchError{fmt.Sprintf("the name of branch %q can be taken for a commit: choose another one", name)}
 	}
+	switch other, err := s.branchAt(ctx, name); {
+	case err != nil:
+		return err
+	case other == name:
+		return &BranchError{fmt.Sprintf("branch %s exists already: choose another name", name)}
+	case other != "":
+		return beside(name, other)
+	}
 	found, err := s.user.out(ctx, "rev-parse", "-q", "--verify", "--end-of-options", name)
 	if err != nil {
 		return ctx.Err() // there is none
 	}
-	if s.user.do(ctx, "show-ref", "-q", "--verify", "refs/heads/"+name) == nil {
-		return &BranchError{fmt.Sprintf("branch %s exists already: choose another name", name)}
-	}
 	return &BranchError{fmt.Sprintf("the name of branch %q means %.12s already: choose another one", name, found)}
+}
+
+// branchAt returns the branch because of which git cannot create one with a name: that branch, or one whose name is a folder of the
+// other; "" if there is none.
+func (s *Store) branchAt(ctx context.Context, name string) (string, error) {
+	const heads = "refs/heads/"
+	for i, r := range name + "/" {
+		if r == '/' && s.user.do(ctx, "show-ref", "-q", "--verify", heads+name[:i]) == nil {
+			return name[:i], nil
+		}
+	}
+	below, err := s.user.out(ctx, "for-each-ref", "--count=1", "--format=%(refname)", heads+name+"/")
+	return strings.TrimPrefix(below, heads), err
+}
+
+func beside(name, other string) error {
+	return &BranchError{fmt.Sprintf("branch %s exists, and git cannot have the branch %s beside it: set another name as the branch of the landing", other, name)}
 }
 
 // BranchError means that a branch with a name cannot be created.
@@ -280,7 +305,7 @@ type BranchError struct{ why string }
 
 func (e *BranchError) Error() string { return e.why }
 
-// FreeBranch returns a name for a new branch: the given one or, if there is such a branch, one that begins with it.
+// FreeBranch returns a name for a new branch: the given one or, if there cannot be such a branch, one that begins with it.
 func (s *Store) FreeBranch(ctx context.Context, name string) (string, error) {
 	if s.user == nil {
 		return name, nil
@@ -290,8 +315,13 @@ func (s *Store) FreeBranch(ctx context.Context, name string) (string, error) {
 		if n > 2 {
 			free = fmt.Sprintf("%s-%d", name, n-1)
 		}
-		if err := s.user.do(ctx, "show-ref", "-q", "--verify", "refs/heads/"+free); err != nil {
+		switch other, err := s.branchAt(ctx, free); {
+		case err != nil:
+			return "", err
+		case other == "":
 			return free, ctx.Err()
+		case strings.HasPrefix(name, other+"/"): // so are all names that begin with this one
+			return "", beside(name, other)
 		}
 	}
 }
@@ -361,7 +391,7 @@ func (s *Store) planCommit(ctx context.Context, l Landing, p *plan, limit int) e
 	if err != nil {
 		return err
 	}
-	merged, err := s.fit(ctx, l, p, onto)
+	merged, err := p.fit(ctx, onto, l.Commit)
 	var conflict *LandConflictError
 	if errors.As(err, &conflict) {
 		if err := s.blame(ctx, l, p.q, conflict); err != nil {
@@ -410,12 +440,11 @@ func cleanMessage(text string) string {
 
 // planCheckout plans how the files and the index receive a new commit.
 func (s *Store) planCheckout(ctx context.Context, p *plan) error {
-	snap, err := s.snapshot(ctx, p.head, p.head.commit, nil)
+	users, _, err := s.scan(ctx, p.q, nil)
 	if err != nil {
 		return err
 	}
-	p.before = snap.commit
-	if p.files, err = p.overlay(ctx, snap.tree); err != nil {
+	if p.files, err = p.overlay(ctx, users); err != nil {
 		return err
 	}
 	if err := s.copyUserIndex(ctx, p.q.index); err != nil {
@@ -447,17 +476,24 @@ func (p *plan) overlay(ctx context.Context, users tree) ([2]tree, error) {
 
 // planPatch plans a change of the files only.
 func (s *Store) planPatch(ctx context.Context, l Landing, p *plan, limit int) error {
-	snap, err := s.snapshot(ctx, p.head, l.Base, l.Include)
+	users, _, err := s.scan(ctx, p.q, l.Include)
 	if err != nil {
 		return err
 	}
-	p.before = snap.commit
-	merged, err := s.fit(ctx, l, p, snap.commit)
+	base, err := p.q.point(ctx, l.Base)
 	if err != nil {
 		return err
 	}
-	p.files = [2]tree{snap.tree, merged}
-	if p.Diff, err = p.q.diff(ctx, snap.tree, merged, limit); err != nil {
+	onto, err := p.q.commit(ctx, users, "The user's files", base)
+	if err != nil {
+		return err
+	}
+	merged, err := p.fit(ctx, onto, l.Commit)
+	if err != nil {
+		return err
+	}
+	p.files = [2]tree{users, merged}
+	if p.Diff, err = p.q.diff(ctx, users, merged, limit); err != nil {
 		return err
 	}
 	p.Digest = digestOf(string(l.How), "", p.Diff.Digest)
@@ -465,23 +501,12 @@ func (s *Store) planPatch(ctx context.Context, l Landing, p *plan, limit int) er
 }
 
 // fit merges the change into a commit on the base that has the user's files.
-func (s *Store) fit(ctx context.Context, l Landing, p *plan, onto string) (tree, error) {
-	into, change := Branch{"checkout", onto}, Branch{"change", l.Commit}
-	merged, conflicts, err := p.q.mergeTree(ctx, into, change)
-	if err != nil || conflicts == nil {
-		return merged, err
+func (p *plan) fit(ctx context.Context, onto, change string) (tree, error) {
+	merged, conflicts, err := p.q.mergeTree(ctx, Branch{"checkout", onto}, Branch{"change", change})
+	if err == nil && conflicts != nil {
+		err = &LandConflictError{Conflicts: conflicts}
 	}
-	failed := &LandConflictError{Conflicts: conflicts, Base: onto}
-	if failed.Commit, _, err = p.q.merge(ctx, into, change); err != nil {
-		return "", err
-	}
-	if err := p.q.seal(ctx, s.git, failed.Commit, l.Base, l.Commit); err != nil {
-		return "", err
-	}
-	if err := s.pin(ctx, l.Run, "merge/"+failed.Commit, failed.Commit); err != nil {
-		return "", err
-	}
-	return "", failed
+	return merged, err
 }
 
 // blame finds out whether a conflict is due to what was uncommitted when the base was captured.

@@ -176,7 +176,6 @@ func TestLandAsCommit(t *testing.T) {
 	if got := f.read(f.repo, "staged.txt") + f.git(f.repo, "show", ":staged.txt"); got != "staged and more\nstaged" {
 		t.Errorf("staged %q", got)
 	}
-	f.has(s, done.Before, "a.txt", "one\ntwo\nthree\n")
 	f.git(f.repo, "fsck", "--full", "--strict")
 	if again := f.land(s, l); again != done {
 		t.Errorf("landed %+v, then %+v", done, again)
@@ -266,22 +265,15 @@ func TestLandAsksAgain(t *testing.T) {
 	}
 	f.git(f.repo, "checkout", "-q", "main")
 	l.Digest = changed.Plan.Digest
-	// A conflict can be resolved in a workspace.
+	// A conflict.
 	f.put("a.txt", "ONE\ntwo\n3\n")
 	f.git(f.repo, "commit", "-qam", "a")
 	_, err = s.Land(t.Context(), l)
 	var conflict *LandConflictError
-	if !errors.As(err, &conflict) || conflict.Uncommitted || conflict.Commit == "" {
+	if !errors.As(err, &conflict) || conflict.Uncommitted || conflict.Conflicts[0].Path != "a.txt" {
 		t.Fatalf("error %v", err)
 	}
-	resolved := f.change(s, "resolve", conflict.Commit, map[string]string{"a.txt": "ONE\ntwo\n3 THREE\n"})
-	l.ID, l.Base, l.Commit = "land again", conflict.Base, resolved
-	l, _ = f.plan(s, l)
-	f.land(s, l)
 	f.status("")
-	if got := f.read(f.repo, "a.txt"); got != "ONE\ntwo\n3 THREE\n" {
-		t.Errorf("a.txt is %q", got)
-	}
 }
 
 func TestLandNeverOverwrites(t *testing.T) {
@@ -362,8 +354,7 @@ func TestFinish(t *testing.T) {
 		if _, found, err := s.Finish(t.Context(), l); found || err != nil {
 			t.Errorf("before it began: %v, %v", found, err)
 		}
-		in, err := s.intend(t.Context(), l, nameOf(l.Run)+"."+nameOf(l.ID))
-		f.no(err)
+		in := f.intend(s, l)
 		root, err := os.OpenRoot(f.repo)
 		f.no(err)
 		f.no(in.changeFile(root, 0, after))
@@ -398,7 +389,8 @@ func TestFinish(t *testing.T) {
 
 var kills = flag.Int("kills", 20, "how often TestLandIsKilled kills a landing")
 
-// TestLandIsKilled kills a process that lands, at random moments, and lands again.
+// TestLandIsKilled kills a process that lands, at random moments, and lands again. Before that, another run may begin, or the run may
+// be cancelled: then all has landed, or nothing.
 func TestLandIsKilled(t *testing.T) {
 	if file := os.Getenv("HOCKET_TEST_LAND"); file != "" {
 		landInChild(t, file)
@@ -441,6 +433,15 @@ func TestLandIsKilled(t *testing.T) {
 			}
 		}
 
+		switch i / 2 % 3 {
+		case 1:
+			f.capture(s, "r2")
+			f.allOrNothing(before)
+		case 2:
+			_, err := s.Withdraw(t.Context(), "r1")
+			f.no(err)
+			f.allOrNothing(before)
+		}
 		done := f.land(s, l)
 		if done.Files != 31 {
 			t.Errorf("landed %+v", done)
@@ -463,6 +464,26 @@ func TestLandIsKilled(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("kill %d, %s", i, how)
 		}
+	}
+}
+
+// allOrNothing compares the checkout with what it was before a landing that was killed.
+func (f *fixture) allOrNothing(before map[string]string) {
+	f.Helper()
+	now, landed := f.files(), 0
+	for name, text := range now {
+		switch old, was := before[name]; {
+		case !was && strings.HasPrefix(name, "many/"), name == "a.txt" && strings.HasSuffix(text, "ONE\ntwo\nthree\nand mine\n"):
+			landed++
+		case old != text:
+			f.Errorf("%s was %q (%v), is %q", name, old, was, text)
+		}
+	}
+	if landed != 0 && landed != 31 {
+		f.Errorf("%d files of the landing are left", landed)
+	}
+	if left, err := filepath.Glob(filepath.Join(f.repo, ".git", "*.lock")); err != nil || left != nil {
+		f.Errorf("left over: %v, %v", left, err)
 	}
 }
 

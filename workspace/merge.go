@@ -30,6 +30,8 @@ type Conflict struct {
 	// Kind is what git calls the conflict, such as contents, modify/delete, rename/rename or binary.
 	Kind    string
 	Message string
+	// versions are the objects that were merged: the one of the base, and those of the sides; "" if there is none.
+	versions [3]string
 }
 
 // Merge merges branches in their order, each into what came before. It stops at the first one with
@@ -173,12 +175,16 @@ func parseMerge(text string) (tree string, conflicts []Conflict, err error) {
 	}
 	rest = rest[1:]
 	for len(rest) > 0 && rest[0] != "" {
-		_, path, ok := strings.Cut(rest[0], "\t")
-		if !ok {
+		info, path, _ := strings.Cut(rest[0], "\t")
+		f := strings.Fields(info)
+		if len(f) != 3 || len(f[2]) != 1 || f[2] < "1" || f[2] > "3" {
 			return "", nil, unexpected
 		}
 		if n := len(conflicts); n == 0 || conflicts[n-1].Path != path {
 			conflicts = append(conflicts, Conflict{Path: path, Kind: "contents"})
+		}
+		if f[0] == "100644" || f[0] == "100755" { // neither a link nor a submodule
+			conflicts[len(conflicts)-1].versions[f[2][0]-'1'] = f[1]
 		}
 		rest = rest[1:]
 	}
@@ -209,32 +215,83 @@ type Marker struct {
 	Line int // from 1
 }
 
-// Markers returns the conflict markers that are left in some files of a commit.
-func (s *Store) Markers(ctx context.Context, commit string, paths []string) ([]Marker, error) {
+// Markers returns the conflict markers that are left in a commit that resolves conflicts.
+func (s *Store) Markers(ctx context.Context, commit string, conflicts []Conflict) ([]Marker, error) {
 	if err := checkCommits(commit); err != nil {
 		return nil, err
 	}
 	var all []Marker
-	err := s.git.eachFile(ctx, commit, paths, func(_, path, content string) error {
-		for _, line := range markers(content) {
-			all = append(all, Marker{path, line})
-		}
-		return nil
+	err := s.git.eachFile(ctx, commit, pathsOf(conflicts), func(_, path, content string) error {
+		left, err := s.leftMarkers(ctx, conflicts, path, content)
+		all = append(all, left...)
+		return err
 	})
 	return all, err
 }
 
+func pathsOf(conflicts []Conflict) (paths []string) {
+	for _, c := range conflicts {
+		paths = append(paths, c.Path)
+	}
+	return paths
+}
+
+// leftMarkers returns the conflict markers in a file that are not lines of what was merged. How often such a line may be there follows
+// from how often each of the versions has it.
+func (s *Store) leftMarkers(ctx context.Context, conflicts []Conflict, path, content string) (left []Marker, err error) {
+	lines := markers(content)
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	has := markerCounts(content)
+	var merged [3]string
+	if i := slices.IndexFunc(conflicts, func(c Conflict) bool { return c.Path == path }); i >= 0 { // otherwise it is below a path that was a file
+		merged = conflicts[i].versions
+	}
+	var had [3]map[string]int
+	for n, object := range merged {
+		if object == "" {
+			continue
+		}
+		text, _, err := s.git.run(ctx, nil, "cat-file", "blob", object)
+		if err != nil && exitCode(err) <= 0 { // a merged base may be nowhere
+			return nil, err
+		}
+		had[n] = markerCounts(text)
+	}
+	all := slices.Collect(strings.Lines(content))
+	for _, n := range lines {
+		line := strings.TrimRight(all[n-1], "\r\n")
+		base, ours, theirs := had[0][line], had[1][line], had[2][line]
+		if has[line] > max(base, ours, theirs, ours+theirs-base) {
+			left = append(left, Marker{path, n})
+		}
+	}
+	return left, nil
+}
+
+// markerCounts returns how often a text has each line that looks like a conflict marker.
+func markerCounts(content string) map[string]int {
+	counts := map[string]int{}
+	all := slices.Collect(strings.Lines(content))
+	for _, n := range markers(content) {
+		counts[strings.TrimRight(all[n-1], "\r\n")]++
+	}
+	return counts
+}
+
 // eachFile reads some files of a tree, without links.
 func (g git) eachFile(ctx context.Context, tree string, paths []string, do func(mode, path, content string) error) error {
-	if len(paths) == 0 {
-		return nil
+	const atOnce = 100 // systems limit how long arguments are
+	var entries []string
+	for some := range slices.Chunk(paths, atOnce) {
+		text, err := g.with("GIT_LITERAL_PATHSPECS=1").out(ctx, append([]string{"ls-tree", "-r", "-z", tree, "--"}, some...)...)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, records(text)...)
 	}
-	args := append([]string{"ls-tree", "-r", "-z", tree, "--"}, paths...)
-	text, err := g.with("GIT_LITERAL_PATHSPECS=1").out(ctx, args...)
-	if err != nil {
-		return err
-	}
-	for _, entry := range records(text) {
+	for _, entry := range entries {
 		info, path, _ := strings.Cut(entry, "\t")
 		f := strings.Fields(info)
 		if len(f) != 3 || f[1] != "blob" || f[0] == "120000" {
@@ -251,16 +308,15 @@ func (g git) eachFile(ctx context.Context, tree string, paths []string, do func(
 	return nil
 }
 
-// Markers returns the conflict markers that are left in some files of the directory, given from the top of its
-// work tree.
-func (w *Workspace) Markers(paths []string) ([]Marker, error) {
+// Markers is [Store.Markers] for what is in the directory.
+func (w *Workspace) Markers(ctx context.Context, conflicts []Conflict) ([]Marker, error) {
 	root, err := os.OpenRoot(w.Root)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	var all []Marker
-	for _, path := range paths {
+	for _, path := range pathsOf(conflicts) {
 		info, err := root.Lstat(filepath.FromSlash(path))
 		if err != nil || !info.Mode().IsRegular() { // deleted, or something else by now
 			continue
@@ -269,14 +325,16 @@ func (w *Workspace) Markers(paths []string) ([]Marker, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, line := range markers(string(content)) {
-			all = append(all, Marker{path, line})
+		left, err := w.store.leftMarkers(ctx, conflicts, path, string(content))
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, left...)
 	}
 	return all, nil
 }
 
-// markers returns the lines with markers. A line of only = signs also underlines headings, so it does not count.
+// markers returns the lines that look like markers. A line of only = signs also underlines headings, so it does not count.
 func markers(content string) (lines []int) {
 	if bytes.IndexByte([]byte(content[:min(len(content), 8000)]), 0) >= 0 { // as git recognizes binary files
 		return nil

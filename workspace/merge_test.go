@@ -1,9 +1,10 @@
 package workspace
 
 import (
-	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,13 +52,6 @@ func TestDiff(t *testing.T) {
 	}
 	if same, err := s.Diff(t.Context(), c, c, 100); err != nil || len(same.Files) > 0 || same.Patch != "" || same.Truncated {
 		t.Errorf("no difference: %+v, %v", same, err)
-	}
-	var patch bytes.Buffer
-	f.no(s.WritePatch(t.Context(), &patch, b.Commit, c))
-	f.write(f.repo+".patch", patch.String())
-	f.git(f.repo, "apply", f.repo+".patch")
-	if f.read(f.repo, "bin") != "a\x00c" {
-		t.Error("the patch does not have the binary file")
 	}
 	if _, err := s.Diff(t.Context(), "--output=x", c, 1); err == nil {
 		t.Error("an option was taken for a commit")
@@ -107,7 +101,7 @@ func TestMerge(t *testing.T) {
 		m.Conflicts[1].Path != "dir/b.txt" || m.Conflicts[1].Kind != "modify/delete" || m.Conflicts[1].Message == "" {
 		t.Errorf("merged %+v", m)
 	}
-	marks, err := s.Markers(t.Context(), m.Commit, []string{"a.txt", "dir/b.txt", "missing", "run.sh"})
+	marks, err := s.Markers(t.Context(), m.Commit, append(m.Conflicts, Conflict{Path: "missing"}, Conflict{Path: "run.sh"}))
 	f.no(err)
 	if len(marks) != 2 || marks[0] != (Marker{"a.txt", 1}) || marks[1].Path != "a.txt" {
 		t.Errorf("markers %+v", marks)
@@ -118,12 +112,12 @@ func TestMerge(t *testing.T) {
 	if !strings.HasPrefix(text, "<<<<<<< write/x#1\n") || !strings.Contains(text, ">>>>>>> z\n") || !strings.Contains(m.Conflicts[1].Message, "deleted in z") {
 		t.Errorf("conflict:\n%s", text)
 	}
-	if marks, err := w.Markers([]string{"a.txt", "missing", "dir/b.txt"}); err != nil || len(marks) != 2 {
+	if marks, err := w.Markers(t.Context(), append(m.Conflicts, Conflict{Path: "missing"})); err != nil || len(marks) != 2 {
 		t.Errorf("markers in the directory %+v, %v", marks, err)
 	}
 	f.write(filepath.Join(w.Root, "a.txt"), "ONE and 1\nuncommitted\nthree\n")
 	resolved := f.collect(w)
-	if marks, err := s.Markers(t.Context(), resolved, []string{"a.txt"}); err != nil || marks != nil {
+	if marks, err := s.Markers(t.Context(), resolved, m.Conflicts); err != nil || marks != nil {
 		t.Errorf("markers %+v, %v", marks, err)
 	}
 	m, err = s.Merge(t.Context(), "r1", []Branch{{"resolved", resolved}, y})
@@ -147,5 +141,78 @@ func TestMarkers(t *testing.T) {
 		if got := markers(text); len(got) != want {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// TestLinesLikeMarkers merges a file that has such lines, of which some are new, and resolves it in several ways.
+func TestLinesLikeMarkers(t *testing.T) {
+	const like, mine, theirs = "<<<<<<< example\n", ">>>>>>> mine\n", ">>>>>>> theirs\n"
+	f := newFixture(t)
+	f.put("page.md", like+"one\ntwo\nthree\n")
+	s := f.open()
+	b := f.capture(s, "r1").Commit
+	x := Branch{"x", f.change(s, "x", b, map[string]string{"page.md": like + "one\n" + mine + "2\nthree\n" + like})}
+	y := Branch{"y", f.change(s, "y", b, map[string]string{"page.md": like + like + "one\ntwo\nII\n" + theirs})}
+	m, err := s.Merge(t.Context(), "r1", []Branch{x, y})
+	f.no(err)
+	if len(m.Conflicts) != 1 {
+		t.Fatalf("merged %+v", m)
+	}
+	for text, want := range map[string][]int{
+		like + like + "one\n" + mine + "2\nII\n" + theirs + like:         nil,
+		strings.ReplaceAll(like+"one\n"+mine+"2\n"+theirs, "\n", "\r\n"): nil,
+		"one\n": nil,
+		like + "one\n<<<<<<< x\n2\n=======\nII\n" + theirs + ">>>>>>> y\n": {3, 8},
+		like + like + like + "one\n" + mine + "2\n" + like:                 {1, 2, 3, 7},
+		"one\n" + mine + mine + theirs:                                     {2, 3},
+	} {
+		c := f.change(s, "resolve", m.Commit, map[string]string{"page.md": text})
+		w := f.checkout(s, Attempt{"r1", "again", 1}, c)
+		here, err := w.Markers(t.Context(), m.Conflicts)
+		f.no(errors.Join(err, w.Close()))
+		left, err := s.Markers(t.Context(), c, m.Conflicts)
+		f.no(err)
+		var lines []int
+		for _, l := range left {
+			lines = append(lines, l.Line)
+		}
+		if !slices.Equal(lines, want) || !slices.Equal(left, here) {
+			t.Errorf("%q: markers in %v, in the directory %v, want %v", text, lines, here, want)
+		}
+	}
+	if left, err := s.Markers(t.Context(), m.Commit, m.Conflicts); err != nil || len(left) < 2 {
+		t.Errorf("what is not resolved has the markers %v, %v", left, err)
+	}
+}
+
+// TestDigestHasEveryPath has a path that looks like a part of what git prints.
+func TestDigestHasEveryPath(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	digests := map[string]bool{}
+	for _, content := range []string{"one\n", "two\n"} {
+		d, err := s.Diff(t.Context(), b.Commit, f.change(s, "step", b.Commit, map[string]string{"a 000000 b": content}), 0)
+		f.no(err)
+		digests[d.Digest] = true
+	}
+	if len(digests) != 2 {
+		t.Error("two changes have the same digest")
+	}
+}
+
+// TestManyConflicts has more paths than a system accepts as arguments.
+func TestManyConflicts(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "<<<<<<< a\n", "dir/b.txt": ">>>>>>> b\n"})
+	conflicts := []Conflict{{Path: "dir"}}
+	for range 1000 {
+		conflicts = append(conflicts, Conflict{Path: strings.Repeat("missing/", 400)})
+	}
+	found, err := s.Markers(t.Context(), c, append(conflicts, Conflict{Path: "a.txt"}))
+	if err != nil || len(found) != 2 {
+		t.Errorf("%v, %v", found, err)
 	}
 }

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,17 +35,17 @@ func (s *Store) OpenCopy(ctx context.Context, a Attempt, commit string) (string,
 		if err != nil {
 			return err
 		}
-		edited, err := s.isEdited(ctx, w.home, m)
-		switch w.intact = true; {
-		case err != nil:
-			return err
+		if m.Partial {
+			return w.discard()
+		}
+		switch edited := isEdited(w.home); {
 		case edited && m.Attempt == a && m.Base == commit:
-			as = w
+			as, w.intact = w, true
 			return errKept
 		case edited:
+			w.intact = true
 			return &EditedError{w.home}
 		}
-		w.intact = false
 		return w.discard()
 	})
 	if errors.Is(err, errKept) {
@@ -52,61 +54,61 @@ func (s *Store) OpenCopy(ctx context.Context, a Attempt, commit string) (string,
 	if err != nil {
 		return "", err
 	}
-	return w.Dir, w.Close()
+	return w.Dir, errors.Join(w.disarm(w.Root), noteFiles(w.home), w.lock.Release())
 }
 
 var errKept = errors.New("the directory stays as it is")
 
-// isEdited reports whether a person has changed the files or the repository of a copy.
-func (s *Store) isEdited(ctx context.Context, home string, m marker) (bool, error) {
-	w := &Workspace{Attempt: m.Attempt, Root: filepath.Join(home, "tree"), Base: m.Base, store: s, home: home}
-	if _, err := os.Lstat(w.Root); errors.Is(err, os.ErrNotExist) {
-		return false, nil // nothing is left of it
-	}
-	if err := isDirectory(w.Root); err != nil || w.headCommit() != w.Base || w.hasOtherRefs() {
-		return true, ctx.Err()
-	}
-	if err := w.makeReadable(ctx); err != nil {
-		return true, ctx.Err()
-	}
-	q, err := s.quarantine(w.Root, "")
+// filesNote has, beside a copy, the digest of its files as they were when it was opened.
+const filesNote = "files"
+
+func noteFiles(home string) error {
+	digest, err := filesDigest(filepath.Join(home, "tree"))
 	if err != nil {
-		return false, err
+		return err
 	}
-	defer q.remove()
-	if err := copyIndex(filepath.Join(home, "index"), q.index); err != nil {
-		return false, err
-	}
-	links, err := q.gitlinks(ctx)
-	if err != nil {
-		return false, err
-	}
-	base, err := q.point(ctx, w.Base)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", home, err)
-	}
-	found, err := q.add(ctx, links, links)
-	if err != nil || found.unread != nil || found.nested != nil {
-		return true, ctx.Err()
-	}
-	tree, err := q.out(ctx, "write-tree")
-	return tree != base.tree, err
+	return os.WriteFile(filepath.Join(home, filesNote), []byte(digest), 0o600)
 }
 
-// hasOtherRefs reports whether the repository of a workspace has branches, tags or stashes of somebody.
-func (w *Workspace) hasOtherRefs() bool {
-	git := filepath.Join(w.Root, ".git")
-	if _, err := os.Lstat(filepath.Join(git, "packed-refs")); err == nil {
-		return true
+// isEdited reports whether a person has worked in a copy, also in files that git ignores. When in doubt, it reports that: nothing
+// else has what is in the copy.
+func isEdited(home string) bool {
+	digest, err := filesDigest(filepath.Join(home, "tree"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false // nothing is left of it
 	}
-	err := filepath.WalkDir(filepath.Join(git, "refs"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && path != filepath.Join(git, "refs", "heads", branchName) {
-			err = fs.ErrExist
+	noted, wrong := readSmall(filepath.Join(home, filesNote))
+	return err != nil || wrong != nil || noted != digest
+}
+
+// filesDigest identifies the files of a work tree by their names, kinds, sizes and times. Those of git are among them: a commit, a
+// stash, a branch, and what is only staged are new files there. Only git's index is not, since looking at a copy writes it.
+func filesDigest(root string) (string, error) {
+	if _, err := os.Lstat(root); err != nil {
+		return "", err
+	}
+	index := filepath.Join(root, ".git", "index")
+	sum := sha256.New()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, errUnread)
 		}
+		if d.IsDir() || path == index {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, errUnread)
+		}
+		rel, err := filepath.Rel(root, path)
+		fmt.Fprintf(sum, "%s\x00%v\x00%d\x00%d\x00", rel, info.Mode(), info.Size(), info.ModTime().UnixNano())
 		return err
 	})
-	return err != nil
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
+
+// errUnread is not fs.ErrNotExist, also if a file vanishes while the others are read.
+var errUnread = errors.New("it cannot be read")
 
 // asCopy returns what a copy is of, if it is one.
 func (i Info) asCopy() Info {

@@ -25,7 +25,7 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 		return nil, err
 	}
 	m, err := readMarker(home)
-	if err != nil || m.Attempt != a || m.Base != commit {
+	if err != nil || m.Attempt != a || m.Base != commit || m.Partial {
 		return nil, lock.Release()
 	}
 	w := &Workspace{Attempt: a, Root: filepath.Join(home, "tree"), Base: commit, store: s, home: home, lock: lock}
@@ -34,6 +34,21 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	}
 	return w, nil
 }
+
+// Gone returns an error if the user's repository is not where it was when the store was opened. Git would report objects that are
+// missing.
+func (s *Store) Gone() error {
+	if s.user == nil {
+		return nil
+	}
+	if _, err := os.Stat(s.user.objects); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the git repository of %s was moved or removed: retry the run from where it is now", s.root)
+	}
+	return nil
+}
+
+// Gone is [Store.Gone].
+func (w *Workspace) Gone() error { return w.store.Gone() }
 
 // Base returns the base of a run; "" if the store has none for it.
 func (s *Store) Base(ctx context.Context, run string) (string, error) {

@@ -67,7 +67,7 @@ func (w *Workspace) Setup(ctx context.Context, setup Setup) (copied bool, err er
 // setupAs copies the result with a key. If there is none, it runs the setup and keeps its result, if it may.
 func (w *Workspace) setupAs(ctx context.Context, key string, setup Setup, run bool) (copied bool, err error) {
 	result := filepath.Join(w.store.dir, "setup", key)
-	lock, err := waitFor(ctx, result+".lock") // one runs it, the others wait for its result
+	lock, err := waitFor(ctx, result+".lock", filelock.Take) // one runs it, the others wait for its result
 	if err != nil {
 		return false, err
 	}
@@ -132,9 +132,9 @@ func digestOfFile(root *os.Root, name string) ([]byte, error) {
 }
 
 // waitFor takes a lock that others hold for long.
-func waitFor(ctx context.Context, path string) (*filelock.Lock, error) {
+func waitFor(ctx context.Context, path string, take func(string) (*filelock.Lock, error)) (*filelock.Lock, error) {
 	for {
-		lock, err := filelock.Take(path)
+		lock, err := take(path)
 		if !errors.Is(err, filelock.ErrLocked) {
 			return lock, err
 		}

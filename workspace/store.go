@@ -29,6 +29,10 @@ type Store struct {
 	user *user  // nil: the project is not in a git repository
 	root string // the directory that is captured: the top of the user's work tree
 	sub  string // the project's directory below root, "" if it is the same
+
+	// Locks is a directory for locks, the same for all stores of the user: several projects can be in one checkout, which only one
+	// landing at a time may change, and no capture may read meanwhile. "" means a directory of the store.
+	Locks string
 }
 
 // user is the user's repository. Capture, Release and Land write to it.
@@ -41,10 +45,9 @@ type user struct {
 }
 
 // fileSettings are the settings of a repository that decide how content becomes a file and back.
-var fileSettings = map[string]bool{
-	"core.autocrlf": true, "core.eol": true, "core.filemode": true, "core.symlinks": true,
-	"core.ignorecase": true, "core.precomposeunicode": true, "core.longpaths": true,
-	"core.protecthfs": true, "core.protectntfs": true,
+var fileSettings = []string{
+	"core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.longpaths",
+	"core.protecthfs", "core.protectntfs",
 }
 
 // Open opens the store of a project in its state directory, and creates it if necessary. The
@@ -181,7 +184,7 @@ func (s *Store) settle(u *user, config []string) error {
 		}
 		values[key] = value
 	}
-	for key := range fileSettings {
+	for _, key := range fileSettings {
 		if v, ok := values[key]; ok {
 			s.tree.settings = append(s.tree.settings, key+"="+v)
 		}

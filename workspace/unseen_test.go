@@ -25,6 +25,12 @@ func TestLandKeepsUnseenChanges(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "git update-index --no-"+mark+" -- a.txt") {
 				t.Errorf("%s, %s: %v", mark, how, err)
 			}
+			f.no(os.Remove(filepath.Join(f.repo, "a.txt")))
+			want := map[string]string{"skip-worktree": "a.txt is not in your sparse checkout", "assume-unchanged": "update-index --no-assume-unchanged -- a.txt"}[mark]
+			_, err = s.Plan(t.Context(), Landing{ID: "run/ship", Run: "run", How: how, Base: base.Commit, Commit: commit, Message: "m"}, 1<<20)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s without the file, %s: %v", mark, how, err)
+			}
 		}
 	}
 }

@@ -574,6 +574,10 @@ func TestCommitsOfAgents(t *testing.T) {
 	}{
 		"commits":  {func(d string) { f.git(d, "commit", "-qm", "mine", "--allow-empty") }, "mine", "a.txt"},
 		"and more": {func(d string) { f.git(d, "commit", "-qm", "mine", "--allow-empty"); f.write(d+"/more", "m\n") }, "work,mine", "more"},
+		"changed file": {func(d string) {
+			f.write(d+"/a.txt", "changed\n")
+			f.git(d, "commit", "-qam", "mine")
+		}, "mine", "a.txt"},
 		"other branch": {func(d string) {
 			f.git(d, "checkout", "-qb", "x/y")
 			f.write(d+"/n", "n")

@@ -187,6 +187,35 @@ func TestCancelledRunsLeaveNothing(t *testing.T) {
 	}
 }
 
+// cancelLanding cancels a run whose process was killed while it landed.
+func (p project) cancelLanding(run string, mine map[string]string) {
+	p.t.Helper()
+	if got := p.call("cancel", run); got.code != 0 && !strings.Contains(got.err, "success") {
+		p.t.Fatalf("cancel: %s%s", got.out, got.err)
+	}
+	landed, _ := filepath.Glob(filepath.Join(p.dir, "many", "*"))
+	if len(landed) != 0 && len(landed) != 10 {
+		p.t.Errorf("%d files of the landing are left", len(landed))
+	}
+	for name, text := range mine {
+		if name == "a.txt" && len(landed) > 0 {
+			text += "four\n"
+		}
+		if got, err := os.ReadFile(filepath.Join(p.dir, name)); err != nil || string(got) != text {
+			p.t.Errorf("after it was cancelled, %s has %q, %v", name, got, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "gone.txt")); (err == nil) != (len(landed) == 0) {
+		p.t.Errorf("gone.txt: %v, with %d files that landed", err, len(landed))
+	}
+	if left, _ := filepath.Glob(filepath.Join(p.dir, ".git", "index?*")); len(left) > 0 {
+		p.t.Errorf("left over: %v", left)
+	}
+	if got := p.call("doctor"); strings.Contains(got.out, "landed a change") {
+		p.t.Errorf("doctor: %s", got.out)
+	}
+}
+
 // TestLandingsAreKilled kills the process that lands at random moments, and resumes the run. The person is not asked again,
 // everything lands once, and what was not committed stays as it was.
 func TestLandingsAreKilled(t *testing.T) {
@@ -235,6 +264,11 @@ steps:
 			met["in the middle of the files"]++
 		}
 		met[how]++
+		if i%4 == 3 { // what a run that is cancelled has landed partly is taken back
+			p.cancelLanding(run, mine)
+			p.remove()
+			continue
+		}
 		if got := p.call("resume", run, "--quiet"); got.code != 0 && !strings.Contains(got.err, "success") {
 			t.Fatalf("kill %d, %s: resume: %d %s%s", i, how, got.code, got.out, got.err)
 		}
@@ -265,7 +299,7 @@ steps:
 			}
 		}
 		for _, dir := range []string{p.dir, filepath.Join(p.dir, "many"), filepath.Join(p.dir, ".git")} {
-			for _, pattern := range []string{".hocket-*", "*.hocket", "*.lock"} {
+			for _, pattern := range []string{".hocket-*", "*.hocket-*", "*.lock"} {
 				if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
 					t.Errorf("left over: %v", left)
 				}

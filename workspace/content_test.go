@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// refused plans landings that change files, and returns the error.
+func (f *fixture) refused(s *Store, base, commit, want string) {
+	f.Helper()
+	untouched := f.files()
+	for _, how := range []How{AsCommit, AsPatch} {
+		_, err := s.Plan(f.Context(), Landing{ID: "land", Run: "r1", How: how, Base: base, Commit: commit}, 0)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			f.Errorf("%s: error %v, want %q", how, err, want)
+		}
+	}
+	same(f.T, "the checkout", untouched, f.files())
+	if _, err := s.Plan(f.Context(), Landing{ID: "land", Run: "r1", How: AsBranch, Branch: "topic", Base: base, Commit: commit}, 0); err != nil {
+		f.Error("as a branch:", err)
+	}
+}
+
+// TestLandNotOverFiltered has a file in which a filter of the user hides a line from git.
+func TestLandNotOverFiltered(t *testing.T) {
+	for _, uncommitted := range []bool{false, true} {
+		f := newFixture(t)
+		f.git(f.repo, "config", "filter.redact.clean", "sed s/KEY=.*/KEY=redacted/")
+		f.git(f.repo, "config", "filter.redact.smudge", "cat")
+		f.put(".gitattributes", "*.conf filter=redact\n")
+		f.put("app.conf", "host=a\nKEY=secret\nport=1\n")
+		past := time.Now().Add(-time.Hour)
+		f.no(os.Chtimes(filepath.Join(f.repo, "app.conf"), past, past))
+		f.git(f.repo, "add", "-A")
+		f.git(f.repo, "commit", "-qm", "filtered")
+		if uncommitted { // git still believes that the file is the same
+			f.put(".gitattributes", "")
+			f.git(f.repo, "commit", "-qam", "without")
+		}
+		s := f.open()
+		b := f.capture(s, "r1")
+		want := "app.conf has other content"
+		f.refused(s, b.Commit, f.change(s, "edit", b.Commit, map[string]string{"app.conf": "host=a\nKEY=redacted\nport=1\ntimeout=5\n"}), want)
+		f.refused(s, b.Commit, f.change(s, "delete", b.Commit, map[string]string{"app.conf": ""}), want)
+		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: f.change(s, "new", b.Commit, map[string]string{"new.conf": "KEY=x\n", "a.txt": "changed\n"})})
+		f.land(s, l)
+		if got := f.read(f.repo, "app.conf"); got != "host=a\nKEY=secret\nport=1\n" {
+			t.Errorf("the file is %q", got)
+		}
+	}
+}
+
+// TestLandNotInAnotherEncoding has a change that lets git write other bytes than it shows. An encoding that the user has chosen is kept,
+// and so are line ends.
+func TestLandNotInAnotherEncoding(t *testing.T) {
+	f := newFixture(t)
+	f.put(".gitattributes", "*.utf16 working-tree-encoding=UTF-16LE-BOM\n*.dos text eol=crlf\n*.id ident\n")
+	f.put("x.utf16", "\xff\xfex\x00\n\x00")
+	f.put("x.dos", "one\r\ntwo\r\n")
+	f.put("x.id", "$Id$\n")
+	f.git(f.repo, "add", "-A")
+	f.git(f.repo, "commit", "-qm", "encodings")
+	s := f.open()
+	b := f.capture(s, "r1")
+	f.refused(s, b.Commit, f.change(s, "another", b.Commit, map[string]string{
+		".gitattributes": f.read(f.repo, ".gitattributes") + "*.bat working-tree-encoding=UTF-16LE\n", "x.bat": "x\x00\n\x00",
+	}), "the encoding of x.bat to UTF-16LE")
+
+	w := f.checkout(s, Attempt{"r1", "same", 1}, b.Commit)
+	if f.read(w.Root, "x.utf16") != f.read(f.repo, "x.utf16") || f.read(w.Root, "x.dos") != f.read(f.repo, "x.dos") {
+		t.Error("the workspace has other bytes")
+	}
+	files := map[string]string{
+		".gitattributes": f.read(f.repo, ".gitattributes") + "*.txt text\n", "x.utf16": "\xff\xfey\x00\n\x00", "y.utf16": "\xff\xfey\x00\n\x00",
+		"x.dos": "one\r\n2\r\n", "y.dos": "y\r\n", "a.txt": "changed\n",
+	}
+	for name, text := range files {
+		f.write(filepath.Join(w.Root, name), text)
+	}
+	f.write(filepath.Join(w.Root, "x.id"), "$Id$\nmore\n")
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: f.collect(w)})
+	f.land(s, l)
+	f.status("")
+	for name, text := range files {
+		if got := f.read(f.repo, name); got != text {
+			t.Errorf("%s is %q, want %q", name, got, text)
+		}
+	}
+}
