@@ -55,7 +55,9 @@ func open(t *testing.T, dir string, talkers ...string) *project.Project {
 
 // fixed returns Options.Executors for executors that do not depend on the project.
 func fixed(executors map[string]agent.Executor) func(string, project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
-	return func(string, project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) { return executors, nil, nil }
+	return func(string, project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+		return executors, nil, nil
+	}
 }
 
 func load(t *testing.T, p *project.Project, name string) *project.Loaded {
