@@ -189,6 +189,31 @@ func TestPlantedSecret(t *testing.T) {
 	}
 }
 
+// A placeholder for a part of a secret does not hide the rest of it.
+func TestSecretsWithWhatHasPlaceholders(t *testing.T) {
+	for _, value := range []string{"postgres://app:S3cretPassw0rd@localhost:54321/prod", "s3cr3t⟨t0k3n⟩value", "s3cr3t-hocket-test-run-value"} {
+		t.Setenv("SHOP_DB", value)
+		root := project(t, map[string]string{
+			"fix.yml":               "name: fix\nsteps:\n  - {id: fix, agent: coder, workspace: own, prompt: x}\n",
+			".hocket/tests/fix.yml": "workflow: fix.yml\ncases: [{name: a, cassette: cassettes/fix.yml}]\n",
+			".hocket/config.yml":    "secrets: {shop: {env: SHOP_DB}}\n",
+		})
+		c := &coder{says: func(task *agent.Task) (string, error) {
+			write(t, task.Dir, "db.env", "# in "+task.Dir+"\nURL="+value+"\n")
+			return "done with " + value, nil
+		}}
+		got := failures(run(t, root, trial.Options{Host: c.host(), Mode: trial.Record})[0])
+		for _, want := range []string{"line 2 of the file db.env of fix contains the value of a secret", "the output of fix contains the value of a secret"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in %s", value, want, got)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(root, ".hocket/tests/cassettes/fix.yml")); err == nil {
+			t.Errorf("%s: the cassette was written", value)
+		}
+	}
+}
+
 func TestUnusedAndMissingRecordings(t *testing.T) {
 	root, c := recordedFix(t)
 	file := filepath.Join(root, "fix.yml")

@@ -167,6 +167,9 @@ func (r *running) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
+	if mode := r.player.mode; mode == Record || mode == copying {
+		r.player.places.Secret = privateOf(p).Secret
+	}
 	if err := r.drive(ctx, p); err != nil {
 		return err
 	}
