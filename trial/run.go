@@ -329,7 +329,7 @@ func (r *running) judge() {
 		p.left = nil
 	}
 	for _, i := range p.left {
-		found := Problem{Summary: fmt.Sprintf("the recording of %s was not used", i), Detail: "record the case again with `hocket test --record`, or remove it from the cassette", Pos: i.Pos}
+		found := Problem{Summary: fmt.Sprintf("the recording of %s was not used", i) + r.out.covered.failure(i.Address), Detail: "record the case again with `hocket test --record`, or remove it from the cassette", Pos: i.Pos}
 		switch {
 		case p.mode == Live:
 			r.out.Drift = append(r.out.Drift, found)
