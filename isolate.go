@@ -210,6 +210,9 @@ func (l *lanes) isolate(ctx context.Context, p *Project) {
 		p:    p,
 		open: onceDone(func() (*workspace.Store, error) { return p.workspaces(ctx) }),
 		approved: func() error {
+			if p.o.Trial.replays() { // runs no command
+				return nil
+			}
 			powers := p.now().files.WorkspacePowers()
 			if l.trusted.Trusted {
 				powers = powers.Minus(l.trusted.Powers)
@@ -370,10 +373,13 @@ func storable(text string) string {
 	return b.String()
 }
 
-// prepare runs the command that prepares workspaces, or copies what it has made before.
+// SetupAgent is the name of the agent of a task that prepares a workspace. No other agent has it.
+const SetupAgent = "workspace setup"
+
+// prepare runs the command that prepares workspaces, or copies what it has made before. A reply needs no such files.
 func (c *attemptAt) prepare(ctx context.Context, w *workspace.Workspace) error {
 	setup := c.of.p.Config().Workspace
-	if setup.Setup == "" {
+	if setup.Setup == "" || c.scripted {
 		return nil
 	}
 	if err := c.of.approved(); err != nil {
@@ -383,7 +389,7 @@ func (c *attemptAt) prepare(ctx context.Context, w *workspace.Workspace) error {
 		c.at.Log([]byte("prepares the workspace: " + setup.Setup + "\n"))
 		return c.of.command(ctx, &agent.Task{
 			Run: c.run, Address: c.task.Address, Attempt: c.task.Attempt, Key: c.task.Key(c.run), Workflow: c.task.Workflow, Node: c.task.Node,
-			Agent: &agent.Definition{Name: "shell", Agent: "shell"}, Settings: map[string]any{"command": setup.Setup}, Dir: dir,
+			Agent: &agent.Definition{Name: SetupAgent, Agent: "shell"}, Settings: map[string]any{"command": setup.Setup}, Dir: dir,
 		}, c.at.Log)
 	}})
 	if err != nil {

@@ -518,6 +518,29 @@ steps:
 	}
 }
 
+// A reply needs nothing that the setup makes, so it neither runs the command nor needs trust.
+func TestSetupIsNotForReplies(t *testing.T) {
+	p, _ := repository(t, map[string]string{
+		".hocket/config.yml": "workspace: {setup: 'echo run >> made'}\n",
+		"w.yml":              "name: w\nsteps:\n  - {id: a, agent: editor, workspace: own, prompt: x}\n",
+	}, hocket.Options{Agents: agents{"editor": editor()}})
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replies, found := hocket.ReadReplies("replies.yml", []byte("a: done\n"))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	r, err := p.Start(t.Context(), w, nil, hocket.WithReplies(replies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := wait(t, r); res.Status != engine.Success || output(res, "a") != "done" {
+		t.Errorf("%s: %s", res.Status, res.Error)
+	}
+}
+
 func readFile(t *testing.T, dir, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))

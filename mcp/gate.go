@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/visible"
 )
 
 // stateless is the first version of the protocol in which a server returns its questions, and the
@@ -132,7 +133,7 @@ func (g *gates) take(a answer) (again bool, err error) {
 }
 
 // form is the question to the user. Its field has no default, so that a client that accepts
-// everything by itself has nothing to send.
+// everything by itself has nothing to send. Clients show texts as they are, so what these hide is made visible here.
 func (s *server) form(q *hocket.Question) *sdk.ElicitParams {
 	field := map[string]any{"type": "string", "title": "Answer", "minLength": 1}
 	var about []string
@@ -148,7 +149,7 @@ func (s *server) form(q *hocket.Question) *sdk.ElicitParams {
 		delete(field, "minLength")
 	}
 	if len(about) > 0 {
-		field["description"] = strings.Join(about, "; ")
+		field["description"] = visible.Text(strings.Join(about, "; "))
 	}
 	message := q.Text
 	if q.Detail != "" {
@@ -158,7 +159,7 @@ func (s *server) form(q *hocket.Question) *sdk.ElicitParams {
 		message = "Please answer again: " + why + "\n\n" + message
 	}
 	return &sdk.ElicitParams{
-		Mode: "form", Message: fmt.Sprintf("%s\n\n(%s of run %s)", message, q.ID, q.Run),
+		Mode: "form", Message: visible.Text(fmt.Sprintf("%s\n\n(%s of run %s)", message, q.ID, q.Run)),
 		RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"answer": field}, "required": []any{"answer"}},
 	}
 }

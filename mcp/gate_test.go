@@ -52,6 +52,18 @@ func does(action string) *user {
 	return &user{answer: func(context.Context, *sdk.ElicitParams) *sdk.ElicitResult { return &sdk.ElicitResult{Action: action} }}
 }
 
+// A form hides nothing of a question: clients show texts as they are.
+func TestFormsHideNothing(t *testing.T) {
+	u := says("approve")
+	f := newFixture(t, mcp.Options{}, u.options())
+	f.write(".hocket/workflows/hiding.yml", "name: hiding\nsteps:\n  - {id: ship, human: \"Ship \\u202e it?\\u3164\", route: {approve: end, reject: end}}\n")
+	f.approve("hiding")
+	f.must("hocket_workflow", map[string]any{"name": "hiding"})
+	if want := `Ship \u202e it?\u3164`; u.asked() != 1 || !strings.HasPrefix(u.forms[0].Message, want) {
+		t.Errorf("%+v", u.forms)
+	}
+}
+
 func TestUserOfTheClientAnswersAGate(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {

@@ -189,6 +189,101 @@ func TestPlantedSecret(t *testing.T) {
 	}
 }
 
+// A placeholder for a part of a secret does not hide the rest of it.
+func TestSecretsWithWhatHasPlaceholders(t *testing.T) {
+	for _, value := range []string{"postgres://app:S3cretPassw0rd@localhost:54321/prod", "s3cr3t⟨t0k3n⟩value", "s3cr3t-hocket-test-run-value"} {
+		t.Setenv("SHOP_DB", value)
+		root := project(t, map[string]string{
+			"fix.yml":               "name: fix\nsteps:\n  - {id: fix, agent: coder, workspace: own, prompt: x}\n",
+			".hocket/tests/fix.yml": "workflow: fix.yml\ncases: [{name: a, cassette: cassettes/fix.yml}]\n",
+			".hocket/config.yml":    "secrets: {shop: {env: SHOP_DB}}\n",
+		})
+		c := &coder{says: func(task *agent.Task) (string, error) {
+			write(t, task.Dir, "db.env", "# in "+task.Dir+"\nURL="+value+"\n")
+			return "done with " + value, nil
+		}}
+		got := failures(run(t, root, trial.Options{Host: c.host(), Mode: trial.Record})[0])
+		for _, want := range []string{"line 2 of the file db.env of fix contains the value of a secret", "the output of fix contains the value of a secret"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in %s", value, want, got)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(root, ".hocket/tests/cassettes/fix.yml")); err == nil {
+			t.Errorf("%s: the cassette was written", value)
+		}
+	}
+}
+
+// A setup is recorded where it ran first, and plays where it runs first. Nobody has to trust it to replay it, and replies do
+// without it. With exec, it runs.
+func TestSetupIsRecorded(t *testing.T) {
+	root := project(t, map[string]string{
+		".hocket/config.yml": "workspace: {setup: 'echo made > made.txt'}\n",
+		"flow.yml": `name: flow
+execution: parallel
+steps:
+  - {id: write, agent: coder, for_each: '["x", "y"]', as: name, workspace: own, prompt: "Write ${name}"}
+  - {id: both, needs: [write], merge: {on_conflict: {agent: coder}}}
+  - {id: look, needs: [both], agent: coder, workspace: own, prompt: Look}
+`,
+		".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a, cassette: cassettes/fix.yml, expect: {output: x.txt y.txt}}]\n",
+	})
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		if text, err := os.ReadFile(filepath.Join(task.Dir, "made.txt")); string(text) != "made\n" {
+			return "", fmt.Errorf("made.txt is %q: %w", text, err)
+		}
+		for _, name := range []string{"x", "y"} {
+			if strings.Contains(task.Prompt, "Write "+name) {
+				write(t, task.Dir, name+".txt", name)
+			}
+		}
+		found, err := filepath.Glob(filepath.Join(task.Dir, "?.txt"))
+		for i := range found {
+			found[i] = filepath.Base(found[i])
+		}
+		return strings.Join(found, " "), err
+	}}
+	mustPass(t, run(t, root, trial.Options{Host: c.host(), Mode: trial.Record}))
+	recorded := tape(t, root)
+	if strings.Count(recorded, "agent: workspace setup") != 1 {
+		t.Error(recorded)
+	}
+	untrusting := c.host()
+	untrusting.Trust = nil
+	for range 3 { // either of the two may be first
+		mustPass(t, run(t, root, trial.Options{Host: untrusting}))
+	}
+	write(t, root, ".hocket/tests/flow.yml", "workflow: flow.yml\ncases: [{name: a, replies: {\"*\": ok}, expect: {files: {made.txt: null}}}]\n")
+	mustPass(t, run(t, root, trial.Options{Host: untrusting}))
+	write(t, root, "flow.yml", "name: flow\nsteps:\n  - {id: look, agent: shell, workspace: own, config: {command: cat made.txt}}\n")
+	write(t, root, ".hocket/tests/flow.yml", "workflow: flow.yml\ncases: [{name: a, exec: true, expect: {output: made}}]\n")
+	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
+	if got := failures(run(t, root, trial.Options{Host: untrusting})[0]); !strings.Contains(got, "trust") {
+		t.Errorf("a command runs without trust: %s", got)
+	}
+}
+
+// A recording may be unused because its step has failed.
+func TestUnusedRecordingOfAFailedStep(t *testing.T) {
+	root := project(t, map[string]string{
+		".hocket/config.yml":     "workspace: {setup: 'echo made > made.txt'}\n",
+		"flow.yml":               "name: flow\nsteps:\n  - {id: write, agent: coder, workspace: own, prompt: x}\n",
+		".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a, cassette: cassettes/fix.yml}]\n",
+	})
+	c := &coder{says: func(*agent.Task) (string, error) { return "ok", nil }}
+	mustPass(t, run(t, root, trial.Options{Host: c.host(), Mode: trial.Record}))
+	recorded := tape(t, root)
+	edited := strings.Replace(recorded, "      output: \"\"\n", "      error: {kind: error, message: no space}\n", 1)
+	if edited == recorded {
+		t.Fatal(recorded)
+	}
+	write(t, root, ".hocket/tests/cassettes/fix.yml", edited)
+	want := "the recording of write was not used, because the step failed: its workspace cannot be prepared: echo made > made.txt: no space\n"
+	if got := failures(run(t, root, trial.Options{Host: c.host()})[0]); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestUnusedAndMissingRecordings(t *testing.T) {
 	root, c := recordedFix(t)
 	file := filepath.Join(root, "fix.yml")

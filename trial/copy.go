@@ -168,7 +168,8 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 
 // places are what has placeholders in the copy.
 func (o *original) places() *cassette.Places {
-	return &cassette.Places{Run: o.run.ID(), Dir: o.root, State: o.run.Project().State()}
+	p := o.run.Project()
+	return &cassette.Places{Run: o.run.ID(), Dir: o.root, State: p.State(), Secret: privateOf(p).Secret}
 }
 
 // errorOf returns the error of an executor that became a fault.

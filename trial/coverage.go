@@ -30,6 +30,7 @@ type Covered struct {
 	ended   map[point]map[engine.Status]bool // how they ended
 	decided map[point]map[engine.Branch]bool
 	texts   map[string]string
+	faults  map[string]string // why steps failed, by address
 }
 
 // point is a node of a workflow.
@@ -38,8 +39,16 @@ type point struct{ workflow, node string }
 func newCovered() *Covered {
 	return &Covered{
 		nodes: map[point]bool{}, began: map[string]string{}, ended: map[point]map[engine.Status]bool{}, decided: map[point]map[engine.Branch]bool{},
-		texts: map[string]string{},
+		texts: map[string]string{}, faults: map[string]string{},
 	}
+}
+
+// failure says why a step failed, "" if it did not.
+func (c *Covered) failure(address string) string {
+	if c.faults[address] == "" {
+		return ""
+	}
+	return ", because the step failed: " + c.faults[address]
 }
 
 // Fact notes what happened.
@@ -62,6 +71,9 @@ func (c *Covered) Fact(f engine.Fact) {
 			c.ended[at] = map[engine.Status]bool{}
 		}
 		c.ended[at][f.Status] = true
+		if f.Status == engine.Failed {
+			c.faults[f.Address] = f.Text
+		}
 	case engine.Decided:
 		c.begin(at, f.Address)
 		if c.decided[at] == nil {

@@ -77,7 +77,7 @@ func (p *player) take(address string, attempt int, answer bool) *cassette.Intera
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.IndexFunc(p.left, func(i cassette.Interaction) bool {
-		return i.Address == address && i.Attempt == attempt && i.IsAnswer() == answer
+		return i.Address == address && i.Attempt == attempt && i.IsAnswer() == answer && !isSetup(i)
 	})
 	if i < 0 {
 		return nil
@@ -99,6 +99,30 @@ func (p *player) hasLanded(address string, attempt int) bool {
 		return i.Address == address && i.Attempt == attempt && !i.IsAnswer()
 	})
 }
+
+// find removes and returns the recording of a task. What prepares workspaces is recorded with the step that was first, which may
+// be another one now.
+func (p *player) find(task *agent.Task) *cassette.Interaction {
+	if task.Agent.Name != hocket.SetupAgent {
+		return p.take(task.Address, task.Attempt, false)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.left, func(i cassette.Interaction) bool {
+		return isSetup(i) && i.Address == task.Address && i.Attempt == task.Attempt
+	})
+	if i < 0 {
+		i = slices.IndexFunc(p.left, isSetup)
+	}
+	if i < 0 {
+		return nil
+	}
+	found := p.left[i]
+	p.left = slices.Delete(p.left, i, i+1)
+	return &found
+}
+
+func isSetup(i cassette.Interaction) bool { return i.Request.Agent == hocket.SetupAgent }
 
 // Stand returns what makes attempts in place of an executor.
 func (p *player) Stand(exec agent.Executor) agent.Executor {
@@ -130,7 +154,9 @@ func (u *understudy) Run(ctx context.Context, task *agent.Task, log agent.Log) (
 	case Live:
 		return u.compare(ctx, task, request, log)
 	case copying:
-		return u.copy(ctx, task, request)
+		if task.Agent.Name != hocket.SetupAgent { // which is not in the history of a run
+			return u.copy(ctx, task, request)
+		}
 	case Replay:
 	}
 	return u.replay(ctx, task, request, log)
@@ -191,7 +217,10 @@ func (p *player) resume(address string) {
 
 // replay plays the recording of an attempt.
 func (u *understudy) replay(ctx context.Context, task *agent.Task, now cassette.Request, log agent.Log) (agent.Result, error) {
-	found := u.take(task.Address, task.Attempt, false)
+	found := u.find(task)
+	if found == nil && task.Agent.Name == hocket.SetupAgent { // it was not recorded with the case
+		return agent.Result{}, nil
+	}
 	if found == nil {
 		u.mu.Lock()
 		u.missing = true
@@ -306,7 +335,7 @@ func (p *player) keep(made cassette.Interaction) {
 
 // compare lets the executor work, and compares the attempt with its recording.
 func (u *understudy) compare(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
-	found := u.take(task.Address, task.Attempt, false)
+	found := u.find(task)
 	u.working.Lock()
 	defer u.working.Unlock()
 	before, unread := cassette.ReadFiles(task.Dir)

@@ -167,6 +167,9 @@ func (r *running) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
+	if mode := r.player.mode; mode == Record || mode == copying {
+		r.player.places.Secret = privateOf(p).Secret
+	}
 	if err := r.drive(ctx, p); err != nil {
 		return err
 	}
@@ -326,7 +329,7 @@ func (r *running) judge() {
 		p.left = nil
 	}
 	for _, i := range p.left {
-		found := Problem{Summary: fmt.Sprintf("the recording of %s was not used", i), Detail: "record the case again with `hocket test --record`, or remove it from the cassette", Pos: i.Pos}
+		found := Problem{Summary: fmt.Sprintf("the recording of %s was not used", i) + r.out.covered.failure(i.Address), Detail: "record the case again with `hocket test --record`, or remove it from the cassette", Pos: i.Pos}
 		switch {
 		case p.mode == Live:
 			r.out.Drift = append(r.out.Drift, found)

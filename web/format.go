@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/draw"
+	"github.com/hocket-dev/hocket/internal/visible"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -18,7 +19,7 @@ func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
 		"when": when, "iso": isoTime, "advice": advice, "duration": duration, "usd": usd, "total": total, "count": count,
 		"status": statusText, "handoffStatus": handoffStatus, "price": func(cost float64) *float64 { return &cost }, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "hasWorkflow": s.HasWorkflow, "headed": headed, "took": took,
-		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "sentence": sentence, "plain": plain, "bound": bound, "plural": plural, "size": size, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "newKey": newKey, "args": func(all ...any) []any { return all },
+		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "sentence": sentence, "plain": plain, "bound": bound, "plural": plural, "size": size, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "newKey": newKey, "hidden": func() string { return visible.Pattern }, "args": func(all ...any) []any { return all },
 	}
 }
 

@@ -29,7 +29,7 @@ func evil(mark string) string { return "⟦" + mark + "⟧" + payload }
 
 // shown is how a page shows a hostile text: literally, and what would be invisible as an escape.
 func shown(text string) string {
-	return strings.NewReplacer("\u202e", `\u202e`, "\u2066", `\u2066`, "\x1b", `\x1b`, "\x07", `\x07`).Replace(text)
+	return strings.NewReplacer("\u202e", `\u202e`, "\u2066", `\u2066`, "\x1b", `\x1b`, "\x07", `\a`).Replace(text)
 }
 
 // inYAML returns a text in quotes.

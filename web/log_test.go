@@ -11,8 +11,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/hocket-dev/hocket/internal/visible"
 )
 
 // TestLogScrolls opens a log at its end, and loads what was before when it is scrolled up.
@@ -42,6 +46,33 @@ func TestLogScrolls(t *testing.T) {
 	}
 	if len(lines) != 20000 {
 		t.Errorf("%d lines", len(lines))
+	}
+}
+
+// TestHiddenInLogs compares what the module for logs makes visible with what the server does, for all characters that both know.
+func TestHiddenInLogs(t *testing.T) {
+	f := newFixture(t, nil)
+	b := f.tab()
+	b.open("/")
+	for _, before := range []string{"a", "ب", "❤\ufe0f", "\u200b"} {
+		found := eval[[]int](b, `(() => {
+			const hidden = new RegExp(`+quoted(visible.Pattern)+`, "gu"), before = `+quoted(before)+`, all = [];
+			for (let c = 0; c < 0x110000; c++) if ((c < 0xd800 || c > 0xdfff) && (before + String.fromCodePoint(c)).replace(hidden, "").length < before.replace(hidden, "").length + String.fromCodePoint(c).length) all.push(c);
+			return all;
+		})()`)
+		inLogs := map[rune]bool{}
+		for _, c := range found {
+			inLogs[rune(c)] = true
+		}
+		for r := range unicode.MaxRune + 1 {
+			if !utf8.ValidRune(r) || !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co) {
+				continue // Go does not know it
+			}
+			shown := visible.HTML(before+string(r), false)
+			if want := !strings.HasSuffix(shown, string(r)); inLogs[r] != want {
+				t.Errorf("after %q, U+%04X is hidden: %t in logs, %t elsewhere", before, r, inLogs[r], want)
+			}
+		}
 	}
 }
 

@@ -2,31 +2,36 @@ package web
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/internal/visible"
 )
 
-// reveal makes visible what the text of a page hides: control characters, and marks that have no width or change the
-// direction of text. Otherwise a person could approve something else than what the page seems to say. Attributes and
-// fields of forms stay as they are, since they are sent back. page is what html/template wrote: there is no < or > in it
-// that does not belong to a tag.
+// reveal makes visible what the text of a page hides, see [visible.HTML]. Otherwise a person could approve something else than
+// what the page seems to say. Attributes and fields of forms stay as they are, since they are sent back. page is what
+// html/template wrote: there is no < or > in it that does not belong to a tag.
 func reveal(page []byte) []byte {
-	if !bytes.ContainsFunc(page, hidden) {
-		return page
-	}
 	const field, fieldEnd = "<textarea", "</textarea"
 	var out bytes.Buffer
+	literal, log := false, false // in a pre, and one of them is a log
 	for len(page) > 0 {
 		end := bytes.IndexByte(page, '<')
 		if end < 0 {
 			end = len(page)
 		}
-		out.WriteString(escapeHidden(string(page[:end])))
-		page = page[end:]
+		text := string(page[:end])
+		switch page = page[end:]; {
+		case log: // of a program that may write tables; nobody approves it
+			out.WriteString(visible.HTML(text, false))
+		case literal:
+			out.WriteString(visible.HTML(text, true))
+		default: // around it is the white space of the template
+			middle := strings.Trim(text, " \t\r\n")
+			before, after, _ := strings.Cut(text, middle)
+			out.WriteString(before + visible.HTML(middle, true) + after)
+		}
 		end = bytes.IndexByte(page, '>') + 1
 		if bytes.HasPrefix(page, []byte(field)) {
 			end = bytes.Index(page, []byte(fieldEnd))
@@ -34,43 +39,16 @@ func reveal(page []byte) []byte {
 		if end <= 0 {
 			end = len(page)
 		}
+		switch tag := page[:end]; {
+		case bytes.HasPrefix(tag, []byte("<pre")):
+			literal, log = true, bytes.Contains(tag, []byte(`class="text log"`))
+		case bytes.HasPrefix(tag, []byte("</pre")):
+			literal, log = false, false
+		}
 		out.Write(page[:end])
 		page = page[end:]
 	}
 	return out.Bytes()
-}
-
-// escapeHidden replaces the hidden characters of a text with escapes, such as \x1b or \u202e.
-func escapeHidden(text string) string {
-	if !strings.ContainsFunc(text, hidden) {
-		return text
-	}
-	var out strings.Builder
-	for _, r := range text {
-		switch {
-		case !hidden(r):
-			out.WriteRune(r)
-		case r < utf8.RuneSelf:
-			fmt.Fprintf(&out, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&out, `\u%04x`, r)
-		}
-	}
-	return out.String()
-}
-
-// hidden reports whether a character is invisible and means something. Joiners, which emoji and some scripts need, are
-// not among them. The module for logs has the same list.
-func hidden(r rune) bool {
-	switch {
-	case r < ' ':
-		return r != '\n' && r != '\t' && r != '\r'
-	case r < 0x7f:
-		return false
-	case r >= 0x2060 && r <= 0x2069, r >= 0x202a && r <= 0x202e, r == 0x200b, r == 0x200e, r == 0x200f, r == 0x61c, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
-		return true
-	}
-	return unicode.IsControl(r)
 }
 
 // escapes matches the control sequences of terminals. A string that has no end extends to the end of its line at most, so that it

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -11,6 +12,12 @@ func TestReveal(t *testing.T) {
 	const want = "<title>a\\u202eb</title><button value=\"c\u202ed\">e\\x1bf · …</button><textarea rows=\"1\">g\u2066h</textarea><p>i\\u009bj\tk\nl\\u200bm 👩‍🚀</p>"
 	if got := string(reveal([]byte(page))); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	gap := strings.Repeat(" ", 40)
+	const gaps = "\n%s<h2>\n%sa%sb%s\n</h2><pre>%sc</pre><pre class=\"text log\" id=\"a\">d%se</pre>"
+	in, want2 := strings.ReplaceAll(gaps, "%s", gap), fmt.Sprintf(gaps, gap, gap, "&lt;40 spaces&gt;", gap, "&lt;40 spaces&gt;", gap)
+	if got := string(reveal([]byte(in))); got != want2 {
+		t.Errorf("got  %q\nwant %q", got, want2)
 	}
 	if got := string(reveal([]byte("\u202e<textarea>half\u202e"))); got != "\\u202e<textarea>half\u202e" {
 		t.Errorf("of half a page, got %q", got)

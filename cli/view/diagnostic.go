@@ -154,7 +154,7 @@ func shown(runes []rune, column int) string {
 			n := tabWidth - column%tabWidth
 			b.WriteString(strings.Repeat(" ", n))
 			column, at = column+n, b.Len()
-		case r < ' ' || !visible(r):
+		case r < ' ' || !isVisible(r):
 			b.WriteRune('\u00b7')
 		default:
 			b.WriteRune(r)

@@ -73,7 +73,7 @@ func Keys(input string) []Key {
 		input = input[size:]
 		if named, ok := namedKeys[key]; ok {
 			keys = append(keys, named)
-		} else if visible(r) && r != utf8.RuneError && r != '\n' && r != '\t' {
+		} else if isVisible(r) && r != utf8.RuneError && r != '\n' && r != '\t' {
 			keys = append(keys, Key(key))
 		}
 	}

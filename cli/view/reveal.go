@@ -1,88 +1,18 @@
 package view
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"github.com/clipperhouse/displaywidth"
+	"github.com/hocket-dev/hocket/internal/visible"
 )
 
 // Reveal makes a text safe to show to a person who decides about it. Unlike [Text], it
-// omits nothing: control and invisible characters and unusual spaces become escapes, such as \x1b
-// or \u202e, and a wide gap becomes the number of its spaces. It keeps line breaks.
-func Reveal(s string) string {
-	var b strings.Builder
-	marks := 0 // combining marks on the previous letter
-	for before := rune(0); s != ""; {
-		if n, columns := gapLength(s); columns > maxGap {
-			fmt.Fprintf(&b, "<%d spaces>", columns)
-			before, s = ' ', s[n:]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s)
-		if marks++; !unicode.In(r, unicode.Mn, unicode.Me) {
-			marks = 0
-		}
-		switch {
-		case r == '\t':
-			b.WriteString(tab)
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case r != '\n' && (hidden(r, before) || marks > maxMarks):
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		default:
-			b.WriteRune(r)
-		}
-		before, s = r, s[size:]
-	}
-	return b.String()
-}
+// omits nothing, see [visible.Text].
+func Reveal(s string) string { return visible.Text(s) }
 
 // RevealLine is Reveal for a single line.
 func RevealLine(s string) string { return strings.ReplaceAll(Reveal(s), "\n", `\n`) }
-
-const (
-	maxGap   = 24 // columns; a wider gap could look like the end of a line
-	maxMarks = 4  // on one letter; more would cover the lines around it
-	tab      = "    "
-)
-
-// gapLength measures the white space at the start of s.
-func gapLength(s string) (bytes, columns int) {
-	for _, r := range s {
-		switch {
-		case r == '\t':
-			columns += len(tab)
-		case unicode.Is(unicode.Zs, r):
-			columns += max(displaywidth.Rune(r), 1)
-		default:
-			return bytes, columns
-		}
-		bytes += utf8.RuneLen(r)
-	}
-	return bytes, columns
-}
-
-// blanks are printable characters that look like a space: a braille pattern without dots,
-// a null notehead, fillers.
-const blanks = "\u2800\U0001d159\U00016fe4\U00013441\U00013442"
-
-// hidden reports whether a character is invisible or changes how others look. Emoji and
-// some scripts need joiners, so these are allowed after a letter that is not ASCII.
-func hidden(r, before rune) bool {
-	selects := unicode.Is(unicode.Variation_Selector, r)
-	switch {
-	case selects || unicode.Is(unicode.Join_Control, r):
-		return before < utf8.RuneSelf || !unicode.IsPrint(before) || selects && unicode.Is(unicode.Variation_Selector, before)
-	case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), strings.ContainsRune(blanks, r):
-		return true
-	}
-	return !unicode.IsPrint(r) // which is true of only one space
-}
 
 // turned reports whether a text contains right-to-left characters, so that a terminal may
 // show its parts in a different order.

@@ -40,14 +40,14 @@ func Text(s string) string {
 			continue
 		}
 		s = s[size:]
-		if visible(r) {
+		if isVisible(r) {
 			b.WriteRune(r)
 		}
 	}
 	return b.String()
 }
 
-func visible(r rune) bool {
+func isVisible(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return true

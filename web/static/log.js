@@ -9,9 +9,6 @@ const lookBehind = 2048; // bytes at the edge of a part that are examined for a 
 // Control sequences of terminals. A string that has no end extends to the end of its line at most.
 const escapes = /\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(\x07|\x1b\\)?|[@-Z\\-_])/g;
 const unfinished = /\x1b(\[[0-?]*[ -/]*|\][^\x07\x1b\n]{0,2048}\x1b?)?$/;
-// What is invisible and means something, as in the pages that the server writes.
-const hidden = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
-
 const logs = new Map(); // by element
 
 // Log is a window of a log: the bytes from start to end. Its text is in several blocks, so that one more does not have the
@@ -24,6 +21,7 @@ class Log {
   #last = true; // the window reaches to the end of the log
   #loading = false;
   #length = 0; // of the text
+  #hidden; // matches what is invisible and means something, as in the rest of the page
   #stop; // ends following
 
   constructor(pre) {
@@ -31,6 +29,7 @@ class Log {
     this.#start = Number(pre.dataset.start);
     this.#end = Number(pre.dataset.end);
     this.#grows = "follow" in pre.dataset;
+    this.#hidden = new RegExp(pre.dataset.hidden, "gu");
     const text = pre.textContent;
     pre.replaceChildren();
     this.#add(text, this.#start, this.#end);
@@ -115,7 +114,7 @@ class Log {
       const skip = part.at > 0 ? beginning(bytes) : 0;
       this.#gap(part.at + bytes.length, end, true);
       this.#start = part.at + skip;
-      this.#add(decode(bytes.subarray(skip)), this.#start, part.at + bytes.length, true);
+      this.#add(this.#decode(bytes.subarray(skip)), this.#start, part.at + bytes.length, true);
     } else {
       this.#gap(0, end, true);
       this.#start = 0;
@@ -145,7 +144,7 @@ class Log {
   // append shows the bytes after end. What belongs to one line stays in one block, if it is not too long.
   #append(bytes) {
     const pre = this.#pre;
-    const text = decode(bytes);
+    const text = this.#decode(bytes);
     const end = this.#end + bytes.length;
     const into = pre.lastChild;
     if (into && !into.gap && into.textContent.length < (into.textContent.endsWith("\n") ? chunk / 4 : chunk)) {
@@ -161,6 +160,10 @@ class Log {
       pre.scrollTop = scrollTop - (scrollHeight - pre.scrollHeight);
     }
     this.#note();
+  }
+
+  #decode(bytes) {
+    return readable(new TextDecoder().decode(bytes), this.#hidden);
   }
 
   // add shows a text in a block of its own.
@@ -298,8 +301,10 @@ export function ending(bytes) {
 // raw returns a character for each byte.
 const raw = (bytes) => String.fromCharCode(...bytes);
 
-const decode = (bytes) => readable(new TextDecoder().decode(bytes));
-
-export function readable(text) {
-  return text.replace(escapes, "").replace(hidden, (c) => (c < "\x7f" ? `\\x${c.charCodeAt().toString(16).padStart(2, "0")}` : `\\u${c.codePointAt().toString(16).padStart(4, "0")}`));
+export function readable(text, hidden) {
+  return text.replace(escapes, "").replace(hidden, (c) => {
+    const code = c.codePointAt();
+    const [letter, size] = code < 0x80 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return `\\${letter}${code.toString(16).padStart(size, "0")}`;
+  });
 }
