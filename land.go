@@ -75,6 +75,9 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
 }
 
+// changeLine is what a question says before the hash of the change, at its end.
+const changeLine = "\nchange "
+
 // What a question says first that comes again.
 const (
 	changedNote = "The project has changed since the question was answered."
@@ -200,7 +203,7 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 	}
 	return engine.Asked{
 		Text:   fmt.Sprintf("Land this change %s? %s", where, changed(plan.Diff)),
-		Detail: detail + "\nchange " + plan.Digest,
+		Detail: detail + changeLine + plan.Digest,
 		Options: []workflow.Option{
 			{Value: landIt, Description: "exactly this change"},
 			{Value: rejectIt, Description: "nothing lands, and the step fails; to give a reason, answer with that instead"},
@@ -262,4 +265,44 @@ func (e workspaceExecutor) Traits() agent.Traits { return e.traits }
 
 func (e workspaceExecutor) Run(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
 	return agent.Result{}, agent.Permanentf("the agent %s works only in a workflow, on workspaces: use merge or land in a step", task.Agent.Name)
+}
+
+// UnseenChangeError reports that an answer would land a change that its author may not have seen.
+type UnseenChangeError struct {
+	Run, Question string
+	Change        string // the hash that the answer names; "": none
+}
+
+func (e *UnseenChangeError) Error() string {
+	if e.Change != "" {
+		return fmt.Sprintf("%s does not ask about the change %s", e.Question, e.Change)
+	}
+	return fmt.Sprintf("%s has asked again since its first question, about another change", e.Question)
+}
+
+// Hint returns what to do about it.
+func (e *UnseenChangeError) Hint() string {
+	return fmt.Sprintf("`hocket show %s` shows it; answer with the hash at its end: `hocket answer %s %s %s --change HASH`", e.Run, e.Run, e.Question, landIt)
+}
+
+// mayAnswer returns an error if an answer without the digest of a question would land another change than the one that was seen. When
+// a landing asks again, somebody who has seen its first question may still be about to answer that.
+func mayAnswer(run string, q *Question, a Answer) error {
+	if q == nil || a.Change == "" && (a.Value != landIt || !strings.HasPrefix(q.Text, changedNote)) {
+		return nil
+	}
+	_, change, _ := cutLast(q.Detail, changeLine)
+	if a.Change == "" || !strings.HasPrefix(change, a.Change) {
+		return &UnseenChangeError{run, q.ID, a.Change}
+	}
+	return nil
+}
+
+// cutLast is like [strings.Cut] at the last place.
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }

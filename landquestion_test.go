@@ -1,6 +1,7 @@
 package hocket_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -58,5 +59,41 @@ steps:
 	}
 	if got := git(t, dir, "log", "-1", "--format=%B"); got != message {
 		t.Errorf("the message is %q", got)
+	}
+}
+
+// When a landing asks again, somebody who has seen only its first question cannot land the other change.
+func TestLandOnlyWhatWasSeen(t *testing.T) {
+	p, dir := repository(t, map[string]string{"a.txt": "one\ntwo\nthree\n", "w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "echo four >> a.txt"}
+  - {id: ship, land: commit}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	first := question(t, r)
+	change := func(q hocket.Question) string {
+		return q.Detail[strings.LastIndex(q.Detail, "\nchange ")+len("\nchange "):]
+	}
+	put(t, dir, "a.txt", "ONE\ntwo\nthree\n")
+	git(t, dir, "commit", "-qam", "meanwhile")
+	if res := reply(t, r, "land"); res.Status != engine.Waiting {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	var unseen *hocket.UnseenChangeError
+	for _, a := range []hocket.Answer{{Value: "land"}, {Value: "land", Change: change(first)}, {Value: "reject", Change: "1234"}} {
+		if _, err := r.Answer(t.Context(), "ship", a); !errors.As(err, &unseen) {
+			t.Errorf("%+v: %v", a, err)
+		}
+	}
+	if _, err := r.Answer(t.Context(), "ship", hocket.Answer{Value: "land", Change: change(question(t, r))[:12]}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if res := wait(t, r); res.Status != engine.Success || readFile(t, dir, "a.txt") != "ONE\ntwo\nthree\nfour\n" {
+		t.Fatalf("%s: %s", res.Status, res.Error)
 	}
 }

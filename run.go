@@ -353,6 +353,9 @@ type Answer struct {
 	// Digest is the digest of the question that was shown: the answer is valid only for
 	// exactly that question. "" means the one that is open now.
 	Digest string
+	// Change, if not "", is the hash of the change that a landing shows, or its beginning: the answer is
+	// valid only for that.
+	Change string
 }
 
 // Answer answers an open question by its id: the address of a step, or address@n
@@ -363,36 +366,40 @@ func (r *Run) Answer(ctx context.Context, id string, a Answer) (Receipt, error) 
 		return Receipt{}, err
 	}
 	if a.Digest == "" {
-		var err error
-		if a.Digest, err = r.digestOf(ctx, id); err != nil {
+		q, err := r.question(ctx, id)
+		if err != nil {
 			return Receipt{}, err
+		}
+		if err := mayAnswer(r.id, q, a); err != nil {
+			return Receipt{}, err
+		}
+		if q != nil {
+			a.Digest = q.Digest
 		}
 	}
 	by := r.p.owner
 	return r.d.Act(ctx, r.id, &engine.Answered{ID: id, Value: a.Value, By: by.By, Via: by.Via, Comment: a.Comment, Digest: a.Digest})
 }
 
-// digestOf returns the digest of the open question that an answer to id is for, "" if there is not
-// exactly one.
-func (r *Run) digestOf(ctx context.Context, id string) (string, error) {
+// question returns the open question that an answer to id is for, nil if there is not exactly one.
+func (r *Run) question(ctx context.Context, id string) (found *Question, err error) {
 	open, err := r.Questions(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	digest, found := "", 0
+	several := false
 	for _, q := range open {
 		switch id {
 		case q.ID:
-			return q.Digest, nil
+			return &q, nil
 		case q.Address:
-			digest = q.Digest
-			found++
+			several, found = found != nil, &q
 		}
 	}
-	if found != 1 {
-		return "", nil // the driver says why
+	if several {
+		return nil, nil // the driver says why
 	}
-	return digest, nil
+	return found, nil
 }
 
 // Cancel ends the run and everything that it started.

@@ -91,7 +91,7 @@ func (v *act) flags(cmd *cobra.Command) {
 
 func (a *app) answerVerb() *cobra.Command {
 	var v act
-	var comment string
+	var answer hocket.Answer
 	cmd := &cobra.Command{
 		Use:   "answer RUN ADDRESS VALUE [FLAGS]",
 		Short: "Answer a question of a run",
@@ -101,7 +101,11 @@ the run, it continues at once. Otherwise continue with "hocket resume", or pass
 
 A question that an agent asks while it works has its own id: review@2 is the second
 question of the step review. If the step has only one open question, its address
-is enough.`,
+is enough.
+
+The question whether a change may land ends with a hash of that change. With --change,
+the answer is valid only for it; without, "land" is refused if the question has come
+again with another change.`,
 		Example: `  hocket answer release-3k7q approve yes
   hocket answer release-3k7q approve yes --resume
 
@@ -109,7 +113,10 @@ is enough.`,
   hocket answer release-3k7q review@2 allow
 
   # One of several instances of a question
-  hocket answer release-3k7q 'review#2/approve[0]' reject`,
+  hocket answer release-3k7q 'review#2/approve[0]' reject
+
+  # Land exactly the change that was shown
+  hocket answer release-3k7q ship land --change 8e5c2f52`,
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeAnswer,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -117,13 +124,15 @@ is enough.`,
 				return err
 			}
 			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) {
-				return r.Answer(ctx, args[1], hocket.Answer{Value: args[2], Comment: comment})
+				answer.Value = args[2]
+				return r.Answer(ctx, args[1], answer)
 			}
 			v.done, v.driver = "answered", "continues with it"
 			return a.actOn(cmd, args[0], &v)
 		},
 	}
-	cmd.Flags().StringVar(&comment, "comment", "", "store `TEXT` with the answer")
+	cmd.Flags().StringVar(&answer.Comment, "comment", "", "store `TEXT` with the answer")
+	cmd.Flags().StringVar(&answer.Change, "change", "", "answer only if the change that would land has this `HASH`, or its beginning")
 	v.flags(cmd)
 	return cmd
 }
