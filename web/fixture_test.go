@@ -347,6 +347,15 @@ func eval[T any](b *tab, expression string) T {
 	return v
 }
 
+// click clicks on elements of a page that may be replaced at any moment: between two steps of chromedp, an element can
+// disappear.
+func (b *tab) click(selectors ...string) {
+	b.t.Helper()
+	for _, s := range selectors {
+		eval[bool](b, fmt.Sprintf(`document.querySelector(%q).click(), true`, s))
+	}
+}
+
 // wait waits until an expression in the page is true.
 func (b *tab) wait(expression string) {
 	b.t.Helper()

@@ -23,7 +23,7 @@ func TestRunIsLeft(t *testing.T) {
 	run := f.elsewhere("gated", nil)
 	b.wait(`document.querySelector("article.question [name=continue]")`)
 	b.pictures("left")
-	b.do(chromedp.Click(`article.question [name=continue]`), chromedp.Click(`article.question button[value=publish]`))
+	b.click(`article.question [name=continue]`, `article.question button[value=publish]`)
 	b.wait(`location.pathname.endsWith("` + run.ID() + `") && document.querySelector("#run-left")`)
 	b.wait(state("publish", "interrupted"))
 	if bar := eval[string](b, `document.querySelector(".timeline a:last-of-type .bar").classList.value`); bar != "bar interrupted" {
@@ -35,7 +35,7 @@ func TestRunIsLeft(t *testing.T) {
 	other := f.elsewhere("gated", nil)
 	b.open("/inbox")
 	b.wait(`document.querySelector("article.question [name=continue]")`)
-	b.do(chromedp.Click(`article.question button[value=publish]`))
+	b.click(`article.question button[value=publish]`)
 	f.until(other, "success")
 	b.wait(`location.pathname === "/inbox"`)
 }
