@@ -247,9 +247,9 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(cmp.Or(store.Gone(), err))
 	}
-	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, scripted: scripted, make: make}
+	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, scripted: scripted || i.p.o.Trial.plays(task), make: make}
 	switch {
-	case task.Agent == workflow.LandAgent && (scripted || i.p.o.Trial.hasLanded(task)): // lands nothing
+	case task.Agent == workflow.LandAgent && c.scripted: // lands nothing
 		return c.landScripted(ctx)
 	case task.Agent == workflow.LandAgent:
 		return c.land(ctx)
@@ -268,7 +268,7 @@ type attemptAt struct {
 	run   string
 	task  *engine.StartTask
 	at    driver.Attempt
-	// scripted means that a reply makes the attempt, also in place of a person.
+	// scripted means that a reply or a recording makes the attempt, also in place of a person.
 	scripted bool
 	make     attemptIn
 }

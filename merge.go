@@ -114,7 +114,7 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 	switch {
 	case out.Fault != nil:
 		return out
-	case c.task.ByPerson() && strings.TrimSpace(out.Output) == giveUp:
+	case c.task.ByPerson() && strings.TrimSpace(out.Output) == GiveUp:
 		return unresolved(conflict)
 	}
 	return c.checkMarkers(ctx, out, m.Conflicts)
@@ -151,11 +151,10 @@ func places(markers []workspace.Marker) string {
 	return strings.Join(list, ", ")
 }
 
-// The answers to a person who resolves conflicts.
-const (
-	resolved = "resolved"
-	giveUp   = "give up"
-)
+// GiveUp is the answer of a person who does not resolve the conflicts of a merge.
+const GiveUp = "give up"
+
+const resolved = "resolved" // the other answer
 
 // askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
 func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflict string, answer *engine.Answer) driver.Outcome {
@@ -166,7 +165,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	defer w.Close()
 	why := ""
 	switch {
-	case answer != nil && answer.Value == giveUp:
+	case answer != nil && answer.Value == GiveUp:
 		return collected(ctx, w, c.task, unresolved(conflict))
 	case asked:
 		markers, err := w.Markers(ctx, m.Conflicts)
@@ -186,7 +185,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 		Detail:  w.Dir,
 		Options: []workflow.Option{
 			{Value: resolved, Description: fmt.Sprintf("merge %.12s continues with what is in the directory", m.Commit)}, // so that questions about others have another digest
-			{Value: giveUp, Description: "the merge fails"},
+			{Value: GiveUp, Description: "the merge fails"},
 		},
 	}}
 }

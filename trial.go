@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Trial makes the runs of an open project tests of its workflows: everything happens as in other runs, except for
@@ -20,9 +21,9 @@ type Trial struct {
 	// Stand returns what makes attempts in place of an executor, which does nothing that the user has not
 	// approved. It has the traits of that executor, and sees tasks as that would see them.
 	Stand func(exec agent.Executor) agent.Executor
-	// Landed reports whether it is known how an attempt at a landing ended. Then Stand makes it: it asks nobody, and
-	// nothing lands.
-	Landed func(address string, attempt int) bool
+	// Known reports whether it is known how an attempt ended that people take part in: at a landing, or at a merge or pick of
+	// workspaces. Then Stand makes it: it asks nobody, and nothing lands.
+	Known func(address string, attempt int) bool
 	// Works means that Stand lets executors work. Otherwise no server is started and nobody has to trust the
 	// project.
 	Works bool
@@ -47,9 +48,9 @@ func (t *Trial) stand(exec agent.Executor) agent.Executor {
 	return t.Stand(exec)
 }
 
-// hasLanded reports whether an attempt at a landing is played.
-func (t *Trial) hasLanded(task *engine.StartTask) bool {
-	return t != nil && t.Landed != nil && t.Landed(task.Address, task.Attempt)
+// plays reports whether an attempt is played that people take part in.
+func (t *Trial) plays(task *engine.StartTask) bool {
+	return t != nil && t.Known != nil && (task.Agent == workflow.LandAgent || task.Agent == workflow.MergeAgent) && t.Known(task.Address, task.Attempt)
 }
 
 // workDir returns the directory in which tasks of the project work.

@@ -54,6 +54,30 @@ func (r *Run) Diff(ctx context.Context, m Made, limit int) (Diff, error) {
 	return store.Diff(ctx, from, to, limit)
 }
 
+// FileChange is a file that an attempt changed in its workspace.
+type FileChange = workspace.Change
+
+// FileVersion is what a file was before or after a change.
+type FileVersion = workspace.Version
+
+// Changes returns what an attempt changed in its workspace, and how that differs from the files that the run began with, if they are on this
+// machine. Contents have at most so many bytes.
+func (r *Run) Changes(ctx context.Context, address string, attempt, most int) (own, since []FileChange, err error) {
+	store, from, to, err := r.made(ctx, Made{Address: address, Attempt: attempt})
+	if err != nil {
+		return nil, nil, err
+	}
+	base, err := store.Base(ctx, r.id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if own, err = store.Changes(ctx, from, to, most); err != nil || base == "" {
+		return own, nil, err
+	}
+	since, err = store.Changes(ctx, base, to, most)
+	return own, since, err
+}
+
 // Interruptions returns how often an attempt was interrupted when it had changed files, and was made again.
 func (r *Run) Interruptions(ctx context.Context, address string, attempt int) (int, error) {
 	store, err := r.p.workspaces(ctx)

@@ -25,9 +25,9 @@ func (a *app) cassetteVerb() *cobra.Command {
 		Use:   "cassette RUN [FLAGS]",
 		Short: "Make a test of a run",
 		Long: `Write a cassette with what agents and people did in a run, and a test that plays it: then
-"hocket test" repeats the run without them. The test expects the same status and output.
-The changes of files are those that the agents reported; for all of them, record the test
-with "hocket test --record".
+"hocket test" repeats the run without them. The test expects the same status, output and
+error. All changes in workspaces are in it; those of other steps as far as agents reported
+them. For all of them, record the test with "hocket test --record".
 
 Nothing is written if the cassette would contain a secret, your home directory or your user
 name.`,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +22,8 @@ import (
 )
 
 // Copy makes a cassette of a run that was not recorded as a test, and a case that plays it. It runs the workflow, as it is
-// now, with the outcomes of the run, so the requests are those that a test makes. notes say what is missing, such as changes of
-// files that agents did not report.
+// now, with the outcomes of the run, so the requests are those that a test makes. What changed in workspaces is what the run has
+// recorded. notes say what is missing, such as changes in the project that agents did not report.
 func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c *cassette.Cassette, made *Case, notes []string, err error) {
 	s, err := run.State(ctx)
 	if err != nil {
@@ -46,13 +47,23 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	default:
 		from.notes = append(from.notes, "the test does not check the output, because it contains the id or a path of the run, which differ in a test")
 	}
+	if s.Bundle.Isolates() {
+		made.Files = from.files(ctx, outcomes)
+	}
 	r := &running{Options: o, c: made, root: p.Root(), out: &Outcome{Case: made, covered: newCovered()}, copies: from}
 	from.left = outcomes
 	if err := r.run(ctx); err != nil {
 		r.fail(err)
 	}
-	if !r.out.Passed() {
-		return nil, nil, nil, &CopyError{Run: run.ID(), Outcome: r.out}
+	if first := from.difference(ctx, s.Result, r); first != "" || !r.out.Passed() {
+		return nil, nil, nil, &CopyError{Run: run.ID(), Outcome: r.out, First: first, Missing: from.notes}
+	}
+	switch text := s.Result.Error; {
+	case text == "":
+	case text == r.result.Error:
+		made.Expect.Error = &Match{Value: text}
+	default:
+		from.note("the test does not check the error, because it contains something that differs in a test")
 	}
 	c = &cassette.Cassette{Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made}
 	if len(c.Interactions) == 0 {
@@ -70,19 +81,30 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 type CopyError struct {
 	Run     string
 	Outcome *Outcome
+	First   string   // the first step that went differently, and how; "": unknown
+	Missing []string // what could not be copied before
 }
 
 func (e *CopyError) Error() string {
-	why := e.Outcome.Invalid.String()
-	if len(e.Outcome.Problems) > 0 {
-		why = e.Outcome.Problems[0].Summary
+	var why []string
+	if e.First != "" {
+		why = append(why, e.First)
 	}
-	return fmt.Sprintf("the workflow does not do what it did in run %s: %s", e.Run, strings.TrimSpace(why))
+	if len(e.Outcome.Problems) > 0 {
+		why = append(why, e.Outcome.Problems[0].Summary)
+	} else if text := strings.TrimSpace(e.Outcome.Invalid.String()); text != "" {
+		why = append(why, text)
+	}
+	return fmt.Sprintf("the workflow does not do what it did in run %s: %s", e.Run, strings.Join(why, "; "))
 }
 
 // Hint returns what to do about it.
-func (*CopyError) Hint() string {
-	return "it may have changed since; start a new run, or record a test with `hocket test --record`"
+func (e *CopyError) Hint() string {
+	hint := "it may have changed since; start a new run, or record a test with `hocket test --record`"
+	if len(e.Missing) > 0 {
+		hint += "; this could not be copied: " + strings.Join(e.Missing, "; ")
+	}
+	return hint
 }
 
 // workflowOf returns the name of a run's workflow in a test: its file, if that is in the project.
@@ -104,6 +126,8 @@ type original struct {
 	left  []cassette.Interaction
 	notes []string
 
+	unused []cassette.Interaction // attempts that nothing has asked for
+
 	commands []string // steps that may have changed files without a report
 }
 
@@ -112,7 +136,7 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 	places := o.places()
 	var all []cassette.Interaction
 	began, asked, agents := map[string]time.Time{}, map[string]int{}, map[string]string{}
-	unended := map[string]cassette.Interaction{} // landings that asked, by address
+	unended := map[string]cassette.Interaction{} // landings, merges and picks that asked, by address
 	for e, err := range o.run.History(ctx, hocket.EventID{}) {
 		if err != nil {
 			return nil, err
@@ -130,7 +154,7 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 		case *engine.TaskEnded:
 			i := cassette.Interaction{Address: ev.Address, Attempt: ev.Attempt, Request: cassette.Request{Agent: agents[ev.Address]}}
 			if ev.Asks != nil { // it is made again with the answer, if that comes
-				if i.Reply.Error = (&cassette.Failure{Kind: cassette.Cancelled}); i.Request.Agent == workflow.LandAgent {
+				if i.Reply.Error = (&cassette.Failure{Kind: cassette.Cancelled}); i.Request.Agent == workflow.LandAgent || i.Request.Agent == workflow.MergeAgent {
 					unended[ev.Address] = i
 				}
 				continue
@@ -141,6 +165,8 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 			case ev.Fault == nil:
 			case ev.Fault.Kind == engine.FaultCancelled:
 				i.Reply.Error = &cassette.Failure{Kind: cassette.Cancelled}
+			case ev.Fault.Kind == engine.FaultConflict && i.Request.Agent == workflow.MergeAgent: // a person who resolves nothing
+				i.Reply.Output = hocket.GiveUp
 			default:
 				i.Reply.Error = cassette.FailureOf(errorOf(ev.Fault), e.Time, places)
 			}
@@ -191,7 +217,11 @@ func errorOf(f *engine.Fault) error {
 func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassette.Request) (agent.Result, error) {
 	found := u.take(task.Address, task.Attempt, false)
 	if found == nil {
-		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s, attempt %d, was not made", task.Address, task.Attempt)})
+		summary := fmt.Sprintf("%s, attempt %d, was not made", task.Address, task.Attempt)
+		if u.hasMade(task) {
+			summary = fmt.Sprintf("%s, attempt %d, resolved conflicts several times, and the run has recorded only the last one", task.Address, task.Attempt)
+		}
+		u.report(&u.problems, Problem{Summary: summary})
 		return agent.Result{}, agent.Permanentf("no such attempt")
 	}
 	found.Request = request
@@ -225,8 +255,20 @@ func (u *understudy) redo(ctx context.Context, task *agent.Task, found *cassette
 	return err
 }
 
+// hasMade reports whether an attempt was made before.
+func (p *player) hasMade(task *agent.Task) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.made, func(i cassette.Interaction) bool {
+		return i.Address == task.Address && i.Attempt == task.Attempt && !i.IsAnswer()
+	})
+}
+
 // change makes the changes of files of an attempt of the other run. What a file step does is known from its settings.
 func (u *understudy) change(ctx context.Context, task *agent.Task, found *cassette.Interaction) error {
+	if task.Dir != u.dir {
+		return u.repeat(ctx, task, found)
+	}
 	if task.Agent.Agent == "file" && isLocal(task, u.traits.FromPrompt(task)) {
 		if found.Reply.Error != nil {
 			return nil
@@ -240,6 +282,122 @@ func (u *understudy) change(ctx context.Context, task *agent.Task, found *casset
 		u.copies.commands = append(u.copies.commands, task.Address)
 	}
 	return u.copies.edit(ctx, task.Address, task.Attempt, task.Dir)
+}
+
+// repeat makes the changes that an attempt made in its workspace.
+func (u *understudy) repeat(ctx context.Context, task *agent.Task, found *cassette.Interaction) error {
+	picked := task.Agent.Name == workflow.MergeAgent && len(task.Decide) > 0
+	began := found.Reply.Error != nil && found.Reply.Error.Kind == agent.Quota // again, and what it left then counts
+	if task.Agent.Name == workflow.LandAgent || picked || began || found.Cancelled() {
+		return nil
+	}
+	own, _, err := u.copies.run.Changes(ctx, task.Address, task.Attempt, cassette.MostFile)
+	if err != nil {
+		u.copies.note("%s: its changes of files are not in the cassette: %v", found, err)
+		return nil
+	}
+	files, err := cassette.ReadFiles(task.Dir)
+	if err != nil {
+		return err
+	}
+	before, made := files.Hide(u.places), cassette.Files{}
+	after := maps.Clone(before)
+	for _, c := range own {
+		switch why := unfit(c.Path, c.Is); {
+		case why != "":
+			u.copies.note("%s: the change of %s is not in the cassette: %s", found, c.Path, why)
+		case c.Is == nil:
+			delete(after, c.Path)
+		default:
+			made[c.Path] = cassette.File{Content: c.Is.Content, Executable: c.Is.Executable}
+		}
+	}
+	maps.Copy(after, made.Hide(u.copies.places()))
+	return cassette.Apply(task.Dir, before.Changes(after), u.places)
+}
+
+// unfit says why a file of a workspace cannot be in a cassette; nil is none.
+func unfit(path string, f *hocket.FileVersion) string {
+	switch {
+	case projectfile.CheckPath(path) != nil:
+		return "it is outside of the project"
+	case f == nil:
+	case f.Special:
+		return "it is a link or another special file"
+	case f.Large:
+		return "it is too large"
+	}
+	return ""
+}
+
+// files returns the files with which the run began that its attempts changed in workspaces: so changes are the same in a test, and merges of them.
+func (o *original) files(ctx context.Context, outcomes []cassette.Interaction) map[string]Source {
+	all, seen := map[string]Source{}, map[string]bool{}
+	for _, i := range outcomes {
+		if i.IsAnswer() {
+			continue
+		}
+		_, since, err := o.run.Changes(ctx, i.Address, i.Attempt, cassette.MostFile)
+		if err != nil { // it is noted when the attempt is copied, unless it had no workspace
+			continue
+		}
+		for _, c := range since {
+			if c.Was == nil || seen[c.Path] {
+				continue
+			}
+			seen[c.Path] = true
+			why := unfit(c.Path, c.Was)
+			if why == "" && !strictyaml.IsPrintable(string(c.Was.Content)) {
+				why = "it is no text"
+			}
+			if why != "" {
+				o.note("%s: the test does not begin with %s, which the step changed: %s", i, c.Path, why)
+				continue
+			}
+			all[c.Path] = Source{Text: string(c.Was.Content)}
+		}
+	}
+	return all
+}
+
+// difference says which step was the first one that went otherwise than in the run; "": none. A test that passes may have
+// stopped steps earlier or later, but resolves the same conflicts.
+func (o *original) difference(ctx context.Context, was engine.Result, r *running) string {
+	for _, step := range was.Steps {
+		at := slices.IndexFunc(r.result.Steps, func(s engine.StepResult) bool { return s.Address == step.Address })
+		switch {
+		case at >= 0 && r.result.Steps[at].Status == step.Status:
+			if o.conflicted(ctx, step.Address) {
+				return step.Address + " resolved conflicts or picked a workspace in the run, and has no need to now"
+			}
+		case r.out.Passed():
+		case at < 0:
+			return fmt.Sprintf("%s %s, and is not reached now", step.Address, ended(step, "in the run"))
+		default:
+			return fmt.Sprintf("%s %s, and %s", step.Address, ended(step, "in the run"), ended(r.result.Steps[at], "now"))
+		}
+	}
+	return ""
+}
+
+// conflicted reports whether somebody worked on a merge or pick in the run, and nobody has to now. Only these need no attempt at all.
+func (o *original) conflicted(ctx context.Context, address string) bool {
+	return slices.ContainsFunc(o.unused, func(i cassette.Interaction) bool {
+		if i.Address != address || i.Attempt > 1 || i.Cancelled() {
+			return false
+		}
+		_, _, err := o.run.Changes(ctx, address, 1, 0)
+		return err == nil
+	})
+}
+
+// ended says how a step ended.
+func ended(s engine.StepResult, when string) string {
+	text := fmt.Sprintf("ended with %s %s", s.Status, when)
+	if s.Error != "" {
+		text += " (" + s.Error + ")"
+	}
+	return text
 }
 
 func (o *original) note(format string, args ...any) {
@@ -312,11 +470,21 @@ func (c *Case) Text() []byte {
 	if c.Expect.Output != nil {
 		expect["output"] = map[string]any{"equals": c.Expect.Output.Value}
 	}
+	if c.Expect.Error != nil {
+		expect["error"] = map[string]any{"equals": c.Expect.Error.Value}
+	}
 	one := map[string]any{"name": c.Name, "cassette": near(filepath.Dir(c.File.Path), c.Cassette), "expect": expect}
 	if len(c.Inputs) > 0 {
 		one["inputs"] = c.Inputs
 	}
-	return strictyaml.Write(map[string]any{"workflow": c.Workflow, "cases": []any{one}}, []string{"workflow", "cases", "name", "inputs", "cassette", "expect", "status", "output"})
+	if len(c.Files) > 0 {
+		files := map[string]any{}
+		for path, f := range c.Files {
+			files[path] = f.Text
+		}
+		one["files"] = files
+	}
+	return strictyaml.Write(map[string]any{"workflow": c.Workflow, "cases": []any{one}}, []string{"workflow", "cases", "name", "inputs", "files", "cassette", "expect", "status", "output", "error"})
 }
 
 // CheckPrivate returns an error if a text that others read contains something private. what describes it.

@@ -87,9 +87,9 @@ func (p *player) take(address string, attempt int, answer bool) *cassette.Intera
 	return &found
 }
 
-// hasLanded reports whether it is known how an attempt at a landing ended. What was recorded as a test has only the answer of
-// the person, because it lands again, in the directory of the test. That of another run is elsewhere.
-func (p *player) hasLanded(address string, attempt int) bool {
+// knows reports whether it is known how an attempt ended that people take part in. What was recorded as a test has only the
+// answer of the person to a landing, because it lands again, in the directory of the test. That of another run is elsewhere.
+func (p *player) knows(address string, attempt int) bool {
 	if p.mode == Record || p.mode == Live {
 		return false
 	}

@@ -188,7 +188,7 @@ func TestCopyOfARun(t *testing.T) {
 		t.Errorf("%d cases, %d attempts", len(all), c.calls.Load()-calls)
 	}
 	write(t, root, "fix.yml", strings.Replace(fixFlow, "id: review", "id: look", 1))
-	if _, _, _, err := trial.Copy(t.Context(), p, r, trial.Options{Host: c.host()}); err == nil || !strings.Contains(err.Error(), "look, attempt 1, was not made") {
+	if _, _, _, err := trial.Copy(t.Context(), p, r, trial.Options{Host: c.host()}); err == nil || !strings.Contains(err.Error(), "review ended with success in the run, and is not reached now; look, attempt 1, was not made") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -161,7 +162,7 @@ func (r *running) run(ctx context.Context) (err error) {
 	host := r.Host
 	host.State, host.Local = state, true
 	real := r.player.mode == Record || r.player.mode == Live
-	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Landed: r.player.hasLanded, Works: r.c.Exec || real, Absent: !real}
+	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Known: r.player.knows, Works: r.c.Exec || real, Absent: !real}
 	p, err := hocket.Open(r.root, host)
 	if err != nil {
 		return err
@@ -325,7 +326,8 @@ func (r *running) judge() {
 	r.out.Problems = append(p.problems, r.out.Problems...)
 	r.out.Unable = r.out.Unable || p.missing
 	r.out.Drift = p.drift
-	if p.mode == copying { // attempts that have replies are among them
+	if p.mode == copying { // merges without conflicts are among them
+		r.copies.unused = slices.DeleteFunc(p.left, func(i cassette.Interaction) bool { return i.IsAnswer() })
 		p.left = nil
 	}
 	for _, i := range p.left {

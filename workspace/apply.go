@@ -319,8 +319,8 @@ func syncTree(dir string) error {
 }
 
 // moves returns the paths that differ between two trees.
-func (q *quarantine) moves(ctx context.Context, trees [2]tree) ([]move, error) {
-	text, err := q.out(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", trees[0], trees[1])
+func (g git) moves(ctx context.Context, trees [2]tree) ([]move, error) {
+	text, err := g.out(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", trees[0], trees[1])
 	if err != nil {
 		return nil, err
 	}

@@ -51,11 +51,10 @@ type File struct {
 	Executable bool
 }
 
-// The most that is recorded of one attempt.
-const (
-	mostFile  = 4 << 20
-	mostFiles = 64 << 20
-)
+// MostFile is how large a file can be that is recorded.
+const MostFile = 4 << 20
+
+const mostFiles = 64 << 20 // of one attempt
 
 // ReadFiles reads a directory. Symbolic links and files that are too large are errors.
 func ReadFiles(dir string) (Files, error) {
@@ -80,7 +79,7 @@ func ReadFiles(dir string) (Files, error) {
 		if err != nil {
 			return err
 		}
-		if total += int(info.Size()); info.Size() > mostFile || total > mostFiles {
+		if total += int(info.Size()); info.Size() > MostFile || total > mostFiles {
 			return fmt.Errorf("%s is %w", name, errLarge)
 		}
 		content, err := root.ReadFile(name)

@@ -1,0 +1,188 @@
+package trial_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/trial"
+)
+
+// writers are two agents that change the same line of a file in their workspaces, and report nothing. Another one resolves the
+// conflict, and a judge picks the second.
+func writers(t *testing.T) *coder {
+	return &coder{says: func(task *agent.Task) (string, error) {
+		name := filepath.Join(task.Dir, "shared.txt")
+		text, err := os.ReadFile(name)
+		switch {
+		case strings.Contains(task.Prompt, "Resolve"):
+			if err != nil || !strings.Contains(string(text), "<<<<<<<") {
+				t.Errorf("no conflict in %s: %v", text, err)
+			}
+			write(t, task.Dir, "shared.txt", "first\nboth\nlast\n")
+			return "resolved", nil
+		case strings.Contains(task.Prompt, "Judge"):
+			return "two", nil
+		case task.Node == "one" || task.Node == "two":
+			write(t, task.Dir, "shared.txt", strings.Replace(string(text), "middle", task.Node, 1))
+			write(t, task.Dir, task.Node+".bin", "\x00\xff"+task.Node)
+			return "wrote", os.Remove(filepath.Join(task.Dir, "old.txt"))
+		}
+		return "looked at " + task.Node, nil
+	}}
+}
+
+const (
+	writing = `name: flow
+steps:
+  - {id: one, agent: coder, workspace: own, parallel_group: both, prompt: Write}
+  - {id: two, agent: coder, workspace: own, parallel_group: both, prompt: Write}
+  - %s
+  - {id: look, agent: shell, workspace: own, config: {command: "cat shared.txt; touch seen; chmod +x seen"}, next: end}
+`
+	sorry  = "  - {id: sorry, agent: coder, prompt: \"Say sorry for ${nodes.join.error}\"}\n"
+	shared = "first\nmiddle\nlast\n"
+)
+
+func flowWith(join string) string {
+	flow := fmt.Sprintf(writing, join)
+	if strings.Contains(join, "error: sorry") {
+		flow += sorry
+	}
+	return flow
+}
+
+func copied(t *testing.T, join string, answers ...string) (root, tape, test string, notes []string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	root = project(t, map[string]string{"flow.yml": flowWith(join), "shared.txt": shared, "old.txt": "old\n", "other.txt": "x"})
+	tape, test, notes = copyOf(t, root, "flow.yml", writers(t).host(), answers...)
+	return root, tape, test, notes
+}
+
+// What agents and commands did in workspaces is in the copy, whether they reported it or not: so what conflicted conflicts again, and
+// what was resolved or picked is played.
+func TestCopyOfWorkspaces(t *testing.T) {
+	for _, c := range []struct {
+		name, join string
+		answers    []string
+		other      string   // what the workflow joins with afterwards
+		test, tape []string // what is in them
+		want       string   // of the output
+		fails      string   // with the other one
+	}{
+		{
+			"a resolver", "{id: join, merge: {on_conflict: {agent: coder, prompt: Resolve}}}", nil, "{id: join, merge: {}}",
+			[]string{"files:\n", "shared.txt: |", "old.txt: |"}, []string{"address: join", "path: one.bin", "base64:", "deleted: true", "executable: true"}, "both", "the recording of join was not used",
+		},
+		{
+			"a failure", "{id: join, merge: {}, error: sorry}", nil, "{id: join, merge: {on_conflict: {agent: coder, prompt: Resolve}}, error: sorry}",
+			[]string{"looked at sorry"}, []string{"address: sorry", "conflict in shared.txt"}, "", "join has no reply and no recording",
+		},
+		{
+			"an error", "{id: join, merge: {}}", nil, "{id: join, merge: {on_conflict: {agent: coder, prompt: Resolve}}}",
+			[]string{"status: error", "error:\n", "conflict in shared.txt"}, []string{"address: two"}, "", "join has no reply and no recording",
+		},
+		{
+			"an agent that picks", "{id: join, merge: {pick: {agent: coder, prompt: Judge}}}", nil, "{id: join, merge: {on_conflict: {agent: coder, prompt: Resolve}}}",
+			[]string{"shared.txt"}, []string{"address: join", "output: two"}, "two", "join: the prompt is not what was recorded",
+		},
+		{
+			"a person who picks", "{id: join, merge: {pick: human}}", []string{"two"}, "{id: join, merge: {}}",
+			[]string{"shared.txt"}, []string{"address: join", "output: two"}, "two", "the recording of join was not used",
+		},
+		{
+			"a person who resolves", "{id: join, merge: {on_conflict: human}}", []string{"resolved"}, "{id: join, merge: {}}",
+			[]string{"shared.txt: |"}, []string{"address: join", "path: shared.txt"}, "person", "the recording of join was not used",
+		},
+		{
+			"a person who gives up", "{id: join, merge: {on_conflict: human}, error: sorry}", []string{"give up"}, "{id: join, merge: {on_conflict: {agent: coder, prompt: Resolve}}, error: sorry}",
+			[]string{"looked at sorry"}, []string{"address: join", "output: give up", "which nobody resolved"}, "", "join: the prompt is not what was recorded",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root, tape, test, notes := copied(t, c.join, c.answers...)
+			if len(notes) > 0 {
+				t.Errorf("notes %q", notes)
+			}
+			if strings.Contains(test, "other.txt") {
+				t.Errorf("a file that no step changed is in\n%s", test)
+			}
+			for _, want := range c.test {
+				if !strings.Contains(test, want) {
+					t.Errorf("no %q in\n%s", want, test)
+				}
+			}
+			for _, want := range c.tape {
+				if !strings.Contains(tape, want) {
+					t.Errorf("no %q in\n%s", want, tape)
+				}
+			}
+			if c.want != "" && !strings.Contains(test, "first\n          "+c.want+"\n") {
+				t.Errorf("the output is not %q in\n%s", c.want, test)
+			}
+			agents := writers(t)
+			mustPass(t, run(t, root, trial.Options{Host: agents.host()}))
+			if agents.calls.Load() > 0 {
+				t.Error("an agent worked")
+			}
+			write(t, root, "flow.yml", flowWith(c.other))
+			if got := failures(run(t, root, trial.Options{Host: agents.host()})[0]); !strings.Contains(got, c.fails) {
+				t.Errorf("with %s: %s", c.other, got)
+			}
+		})
+	}
+}
+
+// What cannot be copied is said with the step, and so is what a workflow does otherwise by now.
+func TestCopyWithoutWorkspaces(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	root := project(t, map[string]string{
+		"flow.yml": flowWith("{id: join, merge: {on_conflict: {agent: coder, prompt: Resolve}}}"), "shared.txt": shared, "old.txt": "old\n",
+	})
+	o := writers(t).host()
+	o.State = t.TempDir()
+	p, err := hocket.Open(root, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	w, err := p.Load(filepath.Join(root, "flow.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Start(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, root, "flow.yml", flowWith("{id: join, merge: {}}"))
+	const want = "join ended with success in the run, and ended with error now (conflict in shared.txt (contents))"
+	if _, _, _, err := trial.Copy(t.Context(), p, r, trial.Options{Host: o}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("another workflow: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(p.State(), "workspaces")); err != nil {
+		t.Fatal(err)
+	}
+	_, _, notes, err := trial.Copy(t.Context(), p, r, trial.Options{Host: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{"one", "two", "look"} {
+		if !strings.Contains(strings.Join(notes, "\n"), step+": its changes of files are not in the cassette: ") {
+			t.Errorf("%s is not in %q", step, notes)
+		}
+	}
+}
