@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 )
 
 // A run that nobody drives says so before and after an answer, and goes on if the person wants that.
@@ -29,7 +27,7 @@ func TestRunIsLeft(t *testing.T) {
 	if bar := eval[string](b, `document.querySelector(".timeline a:last-of-type .bar").classList.value`); bar != "bar interrupted" {
 		t.Errorf("the step that nobody has started is a %s in the timeline", bar)
 	}
-	b.do(chromedp.Click(`#run-buttons button.first`))
+	b.click(`#run-buttons button.first`)
 	b.wait(state("publish", "success"))
 
 	other := f.elsewhere("gated", nil)
