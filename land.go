@@ -27,6 +27,9 @@ const maxLandDiff = 1 << 20
 // land brings what a run has made into the project, after a person has approved exactly that. If the project
 // changes in the meantime, so that something else would land, the question comes again.
 func (c *attemptAt) land(ctx context.Context) driver.Outcome {
+	if a := c.task.Answer; a != nil && a.Value != landIt && !isUnclear(a.Value) { // whatever the project is like now: only a landing has to fit
+		return rejected(a)
+	}
 	l, err := c.landing(ctx)
 	if err != nil {
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
@@ -56,12 +59,8 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	if len(plan.Diff.Files) == 0 {
 		return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
 	}
-	answer, out := c.mayLand(landQuestion(l, plan))
-	if answer == nil {
+	if may, out := c.mayLand(landQuestion(l, plan)); !may {
 		return out
-	}
-	if answer.Value != landIt {
-		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: rejection(answer), Permanent: true}}
 	}
 	l.Digest = plan.Digest
 	landed, err := c.store.Land(ctx, l)
@@ -81,10 +80,12 @@ const (
 	unclearNote = "Nothing has landed: only the answer land lands the change."
 )
 
-// mayLand returns the answer to a question, or the outcome that asks it, again if it was another one or the answer is unclear.
-func (c *attemptAt) mayLand(q engine.Asked) (*engine.Answer, driver.Outcome) {
+// mayLand reports whether a person has agreed to exactly this question, or returns the outcome that asks it, again if another one was
+// answered or the answer is unclear.
+func (c *attemptAt) mayLand(q engine.Asked) (bool, driver.Outcome) {
 	if c.task.Answer == nil {
-		return c.asks(q)
+		_, out := c.asks(q)
+		return false, out
 	}
 	for _, note := range []string{"", changedNote, unclearNote} {
 		answer, _ := c.asks(withNote(q, note))
@@ -92,11 +93,11 @@ func (c *attemptAt) mayLand(q engine.Asked) (*engine.Answer, driver.Outcome) {
 			continue
 		}
 		if isUnclear(answer.Value) {
-			return nil, c.asksAgain(q, unclearNote)
+			return false, c.asksAgain(q, unclearNote)
 		}
-		return answer, driver.Outcome{}
+		return answer.Value == landIt, driver.Outcome{}
 	}
-	return nil, c.asksAgain(q, changedNote)
+	return false, c.asksAgain(q, changedNote)
 }
 
 // asksAgain returns the outcome that asks a question, with what it says first, whatever the answer to another one was.
@@ -133,6 +134,10 @@ func (c *attemptAt) landScripted(ctx context.Context) driver.Outcome {
 		out.Workspace = c.task.Workspace
 	}
 	return out
+}
+
+func rejected(a *engine.Answer) driver.Outcome {
+	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: rejection(a), Permanent: true}}
 }
 
 // rejection says that a person does not want a change, and why.
