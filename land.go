@@ -76,7 +76,7 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 
 // What a question says first that comes again.
 const (
-	changedNote = "The project has changed since the question was answered."
+	changedNote = "The project has changed since this was asked."
 	unclearNote = "Nothing has landed: only the answer land lands the change."
 )
 
