@@ -229,8 +229,8 @@ func (l *lanes) isolate(ctx context.Context, p *Project) {
 // attemptIn makes an attempt in a directory.
 type attemptIn func(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt) driver.Outcome
 
-// run makes an attempt where the command says.
-func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt, scripted bool, make attemptIn) driver.Outcome {
+// run makes an attempt where the command says. If a reply makes it, that is reply, otherwise nil.
+func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt, reply agent.Executor, make attemptIn) driver.Outcome {
 	if task.Workspace == "" && task.Within == "" {
 		return make(ctx, i.p.workDir(), task, at)
 	}
@@ -244,9 +244,9 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(cmp.Or(store.Gone(), err))
 	}
-	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, scripted: scripted, make: make}
+	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, reply: reply, make: make}
 	switch {
-	case task.Agent == workflow.LandAgent && (scripted || i.p.o.Trial.hasLanded(task)): // lands nothing
+	case task.Agent == workflow.LandAgent && (reply != nil || i.p.o.Trial.hasLanded(task)): // lands nothing
 		return c.landScripted(ctx)
 	case task.Agent == workflow.LandAgent:
 		return c.land(ctx)
@@ -265,9 +265,9 @@ type attemptAt struct {
 	run   string
 	task  *engine.StartTask
 	at    driver.Attempt
-	// scripted means that a reply makes the attempt, also in place of a person.
-	scripted bool
-	make     attemptIn
+	// reply makes the attempt, also in place of a person; nil: no reply does.
+	reply agent.Executor
+	make  attemptIn
 }
 
 // work makes the attempt from a commit. What it hands off works in the same directory.

@@ -9,8 +9,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workspace"
 )
@@ -28,7 +30,7 @@ const maxLandDiff = 1 << 20
 // changes in the meantime, so that something else would land, the question comes again.
 func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	if a := c.task.Answer; a != nil && a.Value != landIt && !isUnclear(a.Value) { // whatever the project is like now: only a landing has to fit
-		return rejected(a)
+		return driver.Outcome{Fault: rejection(a)}
 	}
 	l, err := c.landing(ctx)
 	if err != nil {
@@ -124,11 +126,12 @@ func isUnclear(answer string) bool {
 	return false
 }
 
-// landScripted makes the attempt with a reply or a recording. It can reject the change, but lands nothing: only people approve.
+// landScripted makes the attempt with a reply or a recording. It can reject the change, but lands nothing: only people approve. A
+// recording is what the landing came to, but a reply is an answer.
 func (c *attemptAt) landScripted(ctx context.Context) driver.Outcome {
 	out := c.work(ctx, c.task.Workspace)
-	if out.Fault == nil && out.Output == rejectIt {
-		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: rejection(&engine.Answer{Value: rejectIt}), Permanent: true}
+	if out.Fault == nil && c.reply != nil && !scripted.IsForAll(c.reply) {
+		out.Fault = rejectionIn(out.Output)
 	}
 	if out.Fault == nil {
 		out.Workspace = c.task.Workspace
@@ -136,19 +139,30 @@ func (c *attemptAt) landScripted(ctx context.Context) driver.Outcome {
 	return out
 }
 
-func rejected(a *engine.Answer) driver.Outcome {
-	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: rejection(a), Permanent: true}}
+// rejectionIn returns the fault of a landing whose reply is not that it has landed, nor that a person agrees.
+func rejectionIn(reply string) *engine.Fault {
+	if said, ok := workflow.Chosen(landOptions(), reply); ok {
+		reply = said
+	}
+	switch reply = strings.TrimSpace(reply); {
+	case reply == "", reply == landIt, isUnclear(reply), landedWords().MatchString(reply):
+		return nil
+	}
+	return rejection(&engine.Answer{Value: reply})
 }
 
-// rejection says that a person does not want a change, and why.
-func rejection(a *engine.Answer) string {
+// landedWords match what a landing says when it succeeds, and short forms of that.
+var landedWords = lazy.Regexp(`(?i)^(done|landed|nothing to land|(landed|changed) \d+ files?( on .*)?)\.?$`)
+
+// rejection returns the fault of a landing that a person does not want, which says why.
+func rejection(a *engine.Answer) *engine.Fault {
 	why := []string{"a person rejected the change"}
 	for _, text := range []string{a.Value, a.Comment} {
 		if text != "" && text != rejectIt {
 			why = append(why, text)
 		}
 	}
-	return strings.Join(why, ": ")
+	return &engine.Fault{Kind: engine.FaultError, Message: strings.Join(why, ": "), Permanent: true}
 }
 
 // landing reads what the step asks for.
@@ -204,13 +218,17 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 		}
 	}
 	return engine.Asked{
-		Text:   fmt.Sprintf("Land this change %s? %s", where, changed(plan.Diff)),
-		Detail: detail + "\nchange " + plan.Digest,
-		Options: []workflow.Option{
-			{Value: landIt, Description: "exactly this change"},
-			{Value: rejectIt, Description: "nothing lands, and the step fails; to give a reason, answer with that instead"},
-		},
-		Custom: true,
+		Text:    fmt.Sprintf("Land this change %s? %s", where, changed(plan.Diff)),
+		Detail:  detail + "\nchange " + plan.Digest,
+		Options: landOptions(),
+		Custom:  true,
+	}
+}
+
+func landOptions() []workflow.Option {
+	return []workflow.Option{
+		{Value: landIt, Description: "exactly this change"},
+		{Value: rejectIt, Description: "nothing lands, and the step fails; to give a reason, answer with that instead"},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // byPerson reports whether a person is asked to resolve the conflicts of a merge, or to pick a workspace.
-func (c *attemptAt) byPerson() bool { return c.task.ByPerson() && !c.scripted }
+func (c *attemptAt) byPerson() bool { return c.task.ByPerson() && c.reply == nil }
 
 // merge folds the branches. Only if they conflict, an agent or a person works, once for each branch that
 // conflicts with what was merged before it. The attempt ends with each question, and the next one continues with
@@ -233,7 +233,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	switch {
 	case len(names) == 1:
 		out.Output = names[0]
-	case c.byPerson() || c.task.Agent == workflow.MergeAgent && !c.scripted:
+	case c.byPerson() || c.task.Agent == workflow.MergeAgent && c.reply == nil:
 		q := engine.Asked{Text: cmp.Or(c.task.Prompt, "Which of these changes should be taken?"), Detail: diffs.String()}
 		for _, name := range names {
 			q.Options = append(q.Options, workflow.Option{Value: name})
