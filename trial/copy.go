@@ -54,7 +54,7 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	if !r.out.Passed() {
 		return nil, nil, nil, &CopyError{Run: run.ID(), Outcome: r.out}
 	}
-	c = &cassette.Cassette{Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made}
+	c = &cassette.Cassette{Copied: true, Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made}
 	if len(c.Interactions) == 0 {
 		return nil, nil, nil, fmt.Errorf("run %s has nothing to record: no agent and no person did anything in it", run.ID())
 	}

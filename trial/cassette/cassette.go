@@ -25,6 +25,7 @@ import (
 
 // Cassette is what was recorded in one run of a workflow.
 type Cassette struct {
+	Copied       bool // from a run that was no test; only the file says so
 	Workflow     string
 	Interactions []Interaction
 }
