@@ -41,7 +41,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return l.isolation.run(ctx, run, task, at, false, func(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+	return l.isolation.run(ctx, run, task, at, nil, func(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
 		return driver.Execute(l.within(ctx, run, task), attempt.Wrap(l.employ(exec), l.handed), def, dir, run, task, at)
 	})
 }
@@ -52,7 +52,7 @@ func (l *lanes) scripted(ctx context.Context, exec agent.Executor, run string, t
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return l.isolation.run(ctx, run, task, at, true, func(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+	return l.isolation.run(ctx, run, task, at, exec, func(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
 		if l.trial == nil && task.Workspace == "" && task.Within == "" && scripted.ChangesFiles(exec) {
 			return driver.Outcome{Fault: &engine.Fault{
 				Kind: engine.FaultError, Permanent: true,

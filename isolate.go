@@ -232,8 +232,8 @@ func (l *lanes) isolate(ctx context.Context, p *Project) {
 // attemptIn makes an attempt in a directory.
 type attemptIn func(ctx context.Context, dir string, task *engine.StartTask, at driver.Attempt) driver.Outcome
 
-// run makes an attempt where the command says.
-func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt, scripted bool, make attemptIn) driver.Outcome {
+// run makes an attempt where the command says. If a reply makes it, that is reply, otherwise nil.
+func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt, reply agent.Executor, make attemptIn) driver.Outcome {
 	if task.Workspace == "" && task.Within == "" {
 		return make(ctx, i.p.workDir(), task, at)
 	}
@@ -247,7 +247,7 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(cmp.Or(store.Gone(), err))
 	}
-	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, scripted: scripted || i.p.o.Trial.plays(task), make: make}
+	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, reply: reply, scripted: reply != nil || i.p.o.Trial.plays(task), make: make}
 	switch {
 	case task.Agent == workflow.LandAgent && c.scripted: // lands nothing
 		return c.landScripted(ctx)
@@ -268,8 +268,10 @@ type attemptAt struct {
 	run   string
 	task  *engine.StartTask
 	at    driver.Attempt
-	// scripted means that a reply or a recording makes the attempt, also in place of a person.
+	// scripted means that a reply or a recording makes the attempt, also in place of a person; reply is that reply, nil
+	// if there is none.
 	scripted bool
+	reply    agent.Executor
 	make     attemptIn
 }
 

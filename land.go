@@ -9,8 +9,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workspace"
 )
@@ -27,6 +29,9 @@ const maxLandDiff = 1 << 20
 // land brings what a run has made into the project, after a person has approved exactly that. If the project
 // changes in the meantime, so that something else would land, the question comes again.
 func (c *attemptAt) land(ctx context.Context) driver.Outcome {
+	if a := c.task.Answer; a != nil && a.Value != landIt && !isUnclear(a.Value) { // whatever the project is like now: only a landing has to fit
+		return driver.Outcome{Fault: rejection(a)}
+	}
 	l, err := c.landing(ctx)
 	if err != nil {
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
@@ -56,12 +61,8 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	if len(plan.Diff.Files) == 0 {
 		return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
 	}
-	answer, out := c.mayLand(landQuestion(l, plan))
-	if answer == nil {
+	if may, out := c.mayLand(landQuestion(l, plan)); !may {
 		return out
-	}
-	if answer.Value != landIt {
-		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: rejection(answer), Permanent: true}}
 	}
 	l.Digest = plan.Digest
 	landed, err := c.store.Land(ctx, l)
@@ -80,14 +81,16 @@ const changeLine = "\nchange "
 
 // What a question says first that comes again.
 const (
-	changedNote = "The project has changed since the question was answered."
+	changedNote = "The project has changed since this was asked."
 	unclearNote = "Nothing has landed: only the answer land lands the change."
 )
 
-// mayLand returns the answer to a question, or the outcome that asks it, again if it was another one or the answer is unclear.
-func (c *attemptAt) mayLand(q engine.Asked) (*engine.Answer, driver.Outcome) {
+// mayLand reports whether a person has agreed to exactly this question, or returns the outcome that asks it, again if another one was
+// answered or the answer is unclear.
+func (c *attemptAt) mayLand(q engine.Asked) (bool, driver.Outcome) {
 	if c.task.Answer == nil {
-		return c.asks(q)
+		_, out := c.asks(q)
+		return false, out
 	}
 	for _, note := range []string{"", changedNote, unclearNote} {
 		answer, _ := c.asks(withNote(q, note))
@@ -95,11 +98,11 @@ func (c *attemptAt) mayLand(q engine.Asked) (*engine.Answer, driver.Outcome) {
 			continue
 		}
 		if isUnclear(answer.Value) {
-			return nil, c.asksAgain(q, unclearNote)
+			return false, c.asksAgain(q, unclearNote)
 		}
-		return answer, driver.Outcome{}
+		return answer.Value == landIt, driver.Outcome{}
 	}
-	return nil, c.asksAgain(q, changedNote)
+	return false, c.asksAgain(q, changedNote)
 }
 
 // asksAgain returns the outcome that asks a question, with what it says first, whatever the answer to another one was.
@@ -126,11 +129,12 @@ func isUnclear(answer string) bool {
 	return false
 }
 
-// landScripted makes the attempt with a reply or a recording. It can reject the change, but lands nothing: only people approve.
+// landScripted makes the attempt with a reply or a recording. It can reject the change, but lands nothing: only people approve. A
+// recording is what the landing came to, but a reply is an answer.
 func (c *attemptAt) landScripted(ctx context.Context) driver.Outcome {
 	out := c.work(ctx, c.task.Workspace)
-	if out.Fault == nil && out.Output == rejectIt {
-		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: rejection(&engine.Answer{Value: rejectIt}), Permanent: true}
+	if out.Fault == nil && c.reply != nil && !scripted.IsForAll(c.reply) {
+		out.Fault = rejectionIn(out.Output)
 	}
 	if out.Fault == nil {
 		out.Workspace = c.task.Workspace
@@ -138,15 +142,30 @@ func (c *attemptAt) landScripted(ctx context.Context) driver.Outcome {
 	return out
 }
 
-// rejection says that a person does not want a change, and why.
-func rejection(a *engine.Answer) string {
+// rejectionIn returns the fault of a landing whose reply is not that it has landed, nor that a person agrees.
+func rejectionIn(reply string) *engine.Fault {
+	if said, ok := workflow.Chosen(landOptions(), reply); ok {
+		reply = said
+	}
+	switch reply = strings.TrimSpace(reply); {
+	case reply == "", reply == landIt, isUnclear(reply), landedWords().MatchString(reply):
+		return nil
+	}
+	return rejection(&engine.Answer{Value: reply})
+}
+
+// landedWords match what a landing says when it succeeds, and short forms of that.
+var landedWords = lazy.Regexp(`(?i)^(done|landed|nothing to land|(landed|changed) \d+ files?( on .*)?)\.?$`)
+
+// rejection returns the fault of a landing that a person does not want, which says why.
+func rejection(a *engine.Answer) *engine.Fault {
 	why := []string{"a person rejected the change"}
 	for _, text := range []string{a.Value, a.Comment} {
 		if text != "" && text != rejectIt {
 			why = append(why, text)
 		}
 	}
-	return strings.Join(why, ": ")
+	return &engine.Fault{Kind: engine.FaultError, Message: strings.Join(why, ": "), Permanent: true}
 }
 
 // landing reads what the step asks for.
@@ -202,13 +221,17 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 		}
 	}
 	return engine.Asked{
-		Text:   fmt.Sprintf("Land this change %s? %s", where, changed(plan.Diff)),
-		Detail: detail + changeLine + plan.Digest,
-		Options: []workflow.Option{
-			{Value: landIt, Description: "exactly this change"},
-			{Value: rejectIt, Description: "nothing lands, and the step fails; to give a reason, answer with that instead"},
-		},
-		Custom: true,
+		Text:    fmt.Sprintf("Land this change %s? %s", where, changed(plan.Diff)),
+		Detail:  detail + changeLine + plan.Digest,
+		Options: landOptions(),
+		Custom:  true,
+	}
+}
+
+func landOptions() []workflow.Option {
+	return []workflow.Option{
+		{Value: landIt, Description: "exactly this change"},
+		{Value: rejectIt, Description: "nothing lands, and the step fails; to give a reason, answer with that instead"},
 	}
 }
 

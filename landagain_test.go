@@ -86,7 +86,7 @@ steps:
 		}
 	}
 	writeFile(t, filepath.Join(dir, "a.txt"), "zero\none\n")
-	if res := reply(t, r, "land"); res.Status != engine.Waiting || !strings.HasPrefix(question(t, r).Text, "The project has changed since the question was answered. Land this change ") {
+	if res := reply(t, r, "land"); res.Status != engine.Waiting || !strings.HasPrefix(question(t, r).Text, "The project has changed since this was asked. Land this change ") {
 		t.Fatalf("after a change: %s, %s", res.Status, question(t, r).Text)
 	}
 	if got := readFile(t, dir, "a.txt"); got != "zero\none\n" {

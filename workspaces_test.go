@@ -606,9 +606,17 @@ steps:
 		{"pick", "both: right\nship: land", "right", ""},
 		{"pick", "both: neither\nship: land", "", "the output names none of the workspaces left, right"},
 		{"on_conflict", "both: {output: resolved, files: {a.txt: both}}\nship: land", "both", ""},
-		{"on_conflict", "both: resolved\nship: land", "", "conflict markers are left in a.txt:1"},
+		{"on_conflict", "both: resolved\nship: land", "", "conflict markers are left in a.txt:1, a.txt:5"},
 		{"on_conflict", "both: give up\nship: land", "", "conflict in a.txt (contents), which nobody resolved"},
-		{"pick", "both: left\nship: reject", "left", "a person rejected the change"},
+		{"pick", "both: left\nship: reject", "left", "ship: a person rejected the change"},
+		{"pick", "both: left\nship: Reject.", "left", "ship: a person rejected the change"},
+		{"pick", "both: left\nship: no", "left", "ship: a person rejected the change: no"},
+		{"pick", "both: left\nship: text.txt:1, not so loud", "left", "ship: a person rejected the change: text.txt:1, not so loud"},
+		{"pick", "both: left\nship: changed my mind", "left", "ship: a person rejected the change: changed my mind"},
+		{"pick", "both: left\nship: Looks good!", "left", ""},
+		{"pick", "both: left\nship: landed 1 file on main as 0123456789ab", "left", ""},
+		{"pick", "both: left\nship: {delay: 1ms}", "left", ""},
+		{"pick", "both: left\n\"*\": what any step says", "", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.replies, func(t *testing.T) {
@@ -618,7 +626,7 @@ steps:
 				t.Fatal(found)
 			}
 			res := wait(t, start(t, p, "w.yml", nil, hocket.WithReplies(replies)))
-			if (test.fails == "") != (res.Status == engine.Success) || !strings.Contains(res.Error, test.fails) {
+			if (test.fails == "") != (res.Status == engine.Success) || test.fails != "" && !strings.HasSuffix(res.Error, test.fails) {
 				t.Errorf("%s: %s", res.Status, res.Error)
 			}
 			if test.look != "" && output(res, "look") != test.look {

@@ -173,7 +173,7 @@ func (a *app) test(ctx context.Context, names []string, f *testFlags) error {
 		return exitError(exitFailed)
 	}
 	if covered.Percent() < f.least {
-		a.note(fmt.Sprintf("%s: %.1f%% is covered, less than %g%%\n", a.errStyle.Paint(view.BoldRed, "error"), covered.Percent(), f.least))
+		a.note(fmt.Sprintf("%s: %s is covered, less than %g%%\n", a.errStyle.Paint(view.BoldRed, "error"), percentText(covered.Percent()), f.least))
 		return exitError(exitFailed)
 	}
 	return nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -123,8 +124,8 @@ func partText(p trial.Part) string {
 	return "branch " + view.Line(p.String())
 }
 
-// percentText rounds down: 100% means all.
-func percentText(p float64) string { return fmt.Sprintf("%d%%", int(p)) }
+// percentText rounds down to one decimal: 100% means all, and 90% that at least that is covered.
+func percentText(p float64) string { return fmt.Sprintf("%g%%", math.Floor(p*10)/10) }
 
 // testLine is one case with --json.
 type testLine struct {

@@ -150,7 +150,7 @@ steps:
 				return "it", nil
 			}}
 			tape, test, _ := copyOf(t, root, "fix.yml", agent.host(), c.answers...)
-			if strings.Count(tape, "address: ship") != 1 {
+			if strings.Count(tape, "address: ship") != 1 || !strings.HasPrefix(tape, "# Made of a run by `hocket cassette`. ") {
 				t.Error(tape)
 			}
 			for _, want := range c.want {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/engine"
@@ -89,6 +90,20 @@ type Match struct {
 
 // ID returns the name of a case among all of the project.
 func (c *Case) ID() string { return c.File.Name + "/" + c.Name }
+
+// remake returns the command that records a case, and no other one.
+func (c *Case) remake() string {
+	name := c.ID()
+	if len(c.File.Cases) == 1 {
+		name = c.File.Name
+	}
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./", r)
+	}) {
+		name = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return "hocket test " + name + " --record"
+}
 
 // ReadAll reads the test files of a project, also those in folders of [Dir], and says what is wrong with each. A cassette is
 // none, and neither is a file that a test names.

@@ -50,6 +50,7 @@ type player struct {
 	base   string // digest of the files that the run began with
 	people hocket.Asker
 	tape   bool      // the case names a cassette
+	remake string    // the command that records the case
 	copies *original // the other run, when copying
 
 	working sync.Mutex // held by an attempt whose changes of files are recorded
@@ -230,7 +231,7 @@ func (u *understudy) replay(ctx context.Context, task *agent.Task, now cassette.
 	}
 	if differences := found.Request.Differences(now); differences != nil {
 		for _, d := range differences {
-			u.report(&u.problems, driftOf(*found, d))
+			u.report(&u.problems, u.driftOf(*found, d))
 		}
 		return agent.Result{}, agent.Permanentf("the request is not the recorded one")
 	}
@@ -244,7 +245,7 @@ func (u *understudy) replay(ctx context.Context, task *agent.Task, now cassette.
 		return agent.Result{}, agent.Interrupted(ctx)
 	}
 	if err := cassette.Apply(task.Dir, found.Reply.Files, u.places); err != nil {
-		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s: %v", found, err), Detail: "record it again with `hocket test --record`", Pos: found.Pos})
+		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s: %v", found, err), Detail: "record it again with `" + u.remake + "`", Pos: found.Pos})
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
 	res, err := found.Reply.Result(u.clock.Now(), u.places)
@@ -258,7 +259,7 @@ func (u *understudy) replay(ctx context.Context, task *agent.Task, now cassette.
 func (u *understudy) hang(ctx context.Context, found *cassette.Interaction) (agent.Result, error) {
 	u.clock.Sleep(ctx, forever)
 	if ctx.Err() == nil {
-		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s was cancelled when it was recorded, and is not now", found), Detail: "record the case again with `hocket test --record`", Pos: found.Pos})
+		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s was cancelled when it was recorded, and is not now", found), Detail: "record the case again with `" + u.remake + "`", Pos: found.Pos})
 		return agent.Result{}, agent.Permanentf("the recorded attempt was cancelled")
 	}
 	return agent.Result{}, agent.Interrupted(ctx)
@@ -269,9 +270,9 @@ const forever = 200 * 365 * 24 * time.Hour
 
 func (u *understudy) absent(task *agent.Task) Problem {
 	what := "is done by " + task.Agent.Name
-	detail := fmt.Sprintf("add %s to `replies`, or name a `cassette` in the case and record it with `hocket test --record`", task.Node)
+	detail := fmt.Sprintf("add %s to `replies`, or name a `cassette` in the case and record it with `%s`", task.Node, u.remake)
 	if u.tape {
-		detail = fmt.Sprintf("add %s to `replies`, or record it with `hocket test --record`", task.Node)
+		detail = fmt.Sprintf("add %s to `replies`, or record it with `%s`", task.Node, u.remake)
 	}
 	if isLocal(task, u.traits.FromPrompt(task)) {
 		detail += ", or set `exec: true` to run it in the directory of the test"
@@ -291,10 +292,10 @@ var partNames = map[string]string{
 }
 
 // driftOf says how a request differs from the recorded one.
-func driftOf(i cassette.Interaction, d cassette.Difference) Problem {
+func (p *player) driftOf(i cassette.Interaction, d cassette.Difference) Problem {
 	return Problem{
 		Summary: fmt.Sprintf("%s: %s what was recorded", i, partNames[d.What]),
-		Detail:  "if the change is meant, record the case again with `hocket test --record`",
+		Detail:  "if the change is meant, record the case again with `" + p.remake + "`",
 		Diff:    Diff(d.Was, d.Now), Pos: i.Pos,
 	}
 }
@@ -345,7 +346,7 @@ func (u *understudy) compare(ctx context.Context, task *agent.Task, request cass
 		return res, err
 	}
 	for _, d := range found.Request.Differences(request) {
-		u.report(&u.drift, driftOf(*found, d))
+		u.report(&u.drift, u.driftOf(*found, d))
 	}
 	now := cassette.Reply{Output: u.places.Hide(res.Output), Error: cassette.FailureOf(err, u.clock.Now(), u.places)}
 	if was, is := found.Reply.Text(), now.Text(); was != is {
@@ -409,7 +410,7 @@ func (p *player) Ask(q *engine.Question, answer func(engine.Answered) error, lea
 	}
 	if differences := found.Request.Differences(request); differences != nil {
 		for _, d := range differences {
-			p.report(&p.problems, driftOf(*found, d))
+			p.report(&p.problems, p.driftOf(*found, d))
 		}
 		return false
 	}

@@ -215,7 +215,7 @@ func (r *running) prepare(state string) error {
 		return err
 	}
 	r.player = &player{
-		mode: mode, exec: r.c.Exec, clock: newClock(), dir: r.dir, base: files.Digest(), people: r.People, tape: r.c.Cassette != "",
+		mode: mode, exec: r.c.Exec, clock: newClock(), dir: r.dir, base: files.Digest(), people: r.People, tape: r.c.Cassette != "", remake: r.c.remake(),
 		places: &cassette.Places{Run: runID, Dir: r.dir, State: state, Since: time.Now()},
 		asked:  map[string]int{}, pending: map[string]func(){}, failed: map[string]func(){},
 	}
@@ -230,7 +230,7 @@ func (r *running) prepare(state string) error {
 	text, err := projectfile.Read(r.c.Cassette, r.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.out.Unable = true
-		r.out.Problems = append(r.out.Problems, Problem{Summary: "there is no cassette " + near(r.root, r.c.Cassette), Detail: "record it with `hocket test --record`", Pos: r.c.Pos})
+		r.out.Problems = append(r.out.Problems, Problem{Summary: "there is no cassette " + near(r.root, r.c.Cassette), Detail: "record it with `" + r.c.remake() + "`", Pos: r.c.Pos})
 		return nil
 	}
 	if err != nil {
@@ -331,7 +331,7 @@ func (r *running) judge() {
 		p.left = nil
 	}
 	for _, i := range p.left {
-		found := Problem{Summary: fmt.Sprintf("the recording of %s was not used", i) + r.out.covered.failure(i.Address), Detail: "record the case again with `hocket test --record`, or remove it from the cassette", Pos: i.Pos}
+		found := Problem{Summary: fmt.Sprintf("the recording of %s was not used", i) + r.out.covered.failure(i.Address), Detail: "record the case again with `" + p.remake + "`, or remove it from the cassette", Pos: i.Pos}
 		switch {
 		case p.mode == Live:
 			r.out.Drift = append(r.out.Drift, found)

@@ -36,7 +36,8 @@ type Clock interface {
 // timed is a reply that comes at its time.
 type timed struct {
 	Reply
-	clock Clock
+	clock  Clock
+	forAll bool // it is for every step that has no entry
 }
 
 var (
@@ -46,7 +47,7 @@ var (
 
 // Run waits for the delay and returns the reply.
 func (r Reply) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
-	return timed{r, systemClock{}}.Run(ctx, task, log)
+	return timed{r, systemClock{}, false}.Run(ctx, task, log)
 }
 
 // Run waits for the delay and returns the reply.
@@ -88,6 +89,12 @@ func ChangesFiles(exec agent.Executor) bool {
 		return len(r.Files) > 0
 	}
 	return false
+}
+
+// IsForAll reports whether an executor is a reply of "*". It is no answer of a person.
+func IsForAll(exec agent.Executor) bool {
+	r, ok := exec.(timed)
+	return ok && r.forAll
 }
 
 // change writes and deletes the files of the reply. Nothing outside of the directory can be reached, and no

@@ -35,7 +35,7 @@ func (s *Script) Task(address, node string, attempt int, question bool) (agent.E
 	if !ok {
 		return nil, false
 	}
-	return timed{s.next(key, address, attempt), s.clock}, true
+	return timed{s.next(key, address, attempt), s.clock, key == others}, true
 }
 
 // Person returns what a person answers to the question at an address.

@@ -25,6 +25,7 @@ import (
 
 // Cassette is what was recorded in one run of a workflow.
 type Cassette struct {
+	Copied       bool // from a run that was no test; only the file says so
 	Workflow     string
 	Interactions []Interaction
 }
@@ -201,11 +202,14 @@ func textOf(value any) string {
 	case []string:
 		return strings.Join(v, "\n")
 	}
-	data, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false) // people read it
+	if err := enc.Encode(value); err != nil {
 		panic(fmt.Sprintf("cassette: %v", err)) // plain data can always be encoded
 	}
-	return string(data)
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func digestOf(parts ...any) string {

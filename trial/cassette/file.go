@@ -19,7 +19,14 @@ const Code = "cassette"
 // version is the format of the file.
 const version = "1"
 
-const head = "# Recorded by `hocket test --record`. What differs from run to run has a placeholder, such as ⟨dir⟩.\n"
+// head is the comment at the beginning of the file.
+func (c *Cassette) head() string {
+	by := "Recorded by `hocket test --record`"
+	if c.Copied {
+		by = "Made of a run by `hocket cassette`"
+	}
+	return "# " + by + ". What differs from run to run has a placeholder, such as ⟨dir⟩.\n"
+}
 
 // order is the order of keys in the file.
 var order = []string{
@@ -45,7 +52,7 @@ func (c *Cassette) Text() []byte {
 		list = append(list, map[string]any{"address": i.Address, "attempt": plain(i.Attempt), "request": request, "reply": i.Reply.fields()})
 	}
 	object := map[string]any{"cassette": version, "workflow": c.Workflow, "interactions": list}
-	return append([]byte(head), strictyaml.Write(object, order)...)
+	return append([]byte(c.head()), strictyaml.Write(object, order)...)
 }
 
 // fields returns a reply as it is stored.
