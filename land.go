@@ -92,12 +92,15 @@ func (c *attemptAt) mayLand(q engine.Asked) (bool, driver.Outcome) {
 		_, out := c.asks(q)
 		return false, out
 	}
-	for _, note := range []string{"", changedNote, unclearNote} {
+	for _, note := range []string{"", changedNote, unclearNote, changedNote + " " + unclearNote} {
 		answer, _ := c.asks(withNote(q, note))
 		if answer == nil {
 			continue
 		}
 		if isUnclear(answer.Value) {
+			if strings.HasPrefix(note, changedNote) { // mayAnswer must still see it
+				return false, c.asksAgain(q, changedNote+" "+unclearNote)
+			}
 			return false, c.asksAgain(q, unclearNote)
 		}
 		return answer.Value == landIt, driver.Outcome{}

@@ -81,6 +81,9 @@ steps:
 	if res := reply(t, r, "land"); res.Status != engine.Waiting {
 		t.Fatalf("%s: %s", res.Status, res.Error)
 	}
+	if res := reply(t, r, "yes"); res.Status != engine.Waiting { // this does not make the change a seen one
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
 	var unseen *hocket.UnseenChangeError
 	for _, a := range []hocket.Answer{{Value: "land"}, {Value: "land", Change: change(first)}, {Value: "reject", Change: "1234"}} {
 		if _, err := r.Answer(t.Context(), "ship", a); !errors.As(err, &unseen) {
