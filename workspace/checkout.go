@@ -38,6 +38,7 @@ func (a Attempt) interruptedRef(n int) string {
 //	workspace.json  the marker: what the workspace is for, and whether it was captured
 //	tree            the workspace
 //	index           of the files as they were checked out
+//	collected       of the time when the files were read that were captured, see isUntouched
 //	commands        marks of the commands that ran in it, see [process.WithNotes]
 //	left-N          what attempt N left and could not be captured
 type Workspace struct {

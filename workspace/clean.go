@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -123,16 +125,25 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	if err != nil {
 		return err
 	}
-	for _, info := range all {
-		if info.InUse || !remove(info) {
-			continue
-		}
-		err = errors.Join(err, s.removeHome(ctx, info.Dir))
+	all = slices.DeleteFunc(all, func(info Info) bool { return info.InUse || !remove(info) })
+	failed := make([]error, len(all))
+	var removing sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, info := range all {
+		slots <- struct{}{}
+		removing.Go(func() {
+			failed[i] = s.removeHome(ctx, info.Dir)
+			<-slots
+		})
 		if ctx.Err() != nil {
-			return ctx.Err()
+			break
 		}
 	}
-	err = errors.Join(err, s.releaseProvisional(ctx))
+	removing.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	err = errors.Join(append(failed, s.releaseProvisional(ctx))...)
 	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
 	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
 	return errors.Join(err, s.collectGarbage(ctx, leftovers))
@@ -187,11 +198,11 @@ func (s *Store) removeUnused(ctx context.Context, home string) error {
 	return removeAll(home)
 }
 
-// isRecorded reports whether nothing is lost if a directory is removed. It captures what is in it: a person may have worked there after
-// the attempt ended.
+// isRecorded reports whether nothing is lost if a directory is removed. It captures what was changed in it: a person may have worked
+// there after the attempt ended.
 func (s *Store) isRecorded(ctx context.Context, home string, m marker) (bool, error) {
 	switch {
-	case m.Partial:
+	case m.Partial, m.Captured != "" && isUntouched(home):
 		return true, nil
 	case strings.HasPrefix(m.Address, openedPrefix):
 		return !isEdited(home), nil
@@ -203,7 +214,7 @@ func (s *Store) isRecorded(ctx context.Context, home string, m marker) (bool, er
 // removeEmpty removes a directory if nothing is in it.
 func removeEmpty(dir string) error {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		return err
+		return ignoreMissing(err) // another call may have removed it
 	}
 	_ = os.Remove(dir) // somebody may use it again
 	return nil

@@ -1,11 +1,13 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,8 +39,8 @@ func (e *UnreadableError) Error() string {
 }
 
 // makeReadable makes directories readable for git, which leaves out others. It returns an error if git would wait forever for a
-// file that it reads, or read forever.
-func (w *Workspace) makeReadable(ctx context.Context) error {
+// file that it reads, or read forever. It calls see for each file of which the system tells when it was changed.
+func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s stat)) error {
 	const (
 		maxPath = 4096 // of the system; git reports longer ones
 		need    = 0o500
@@ -46,27 +48,27 @@ func (w *Workspace) makeReadable(ctx context.Context) error {
 	if info, err := os.Lstat(w.Root); err == nil && info.IsDir() && info.Mode().Perm()&need != need {
 		_ = os.Chmod(w.Root, info.Mode().Perm()|need)
 	}
-	root, err := os.OpenRoot(w.Root)
+	root, err := os.OpenRoot(w.Root) // whatever becomes a link meanwhile, modes are changed only below it
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
+	return walk(w.Root, func(name string, mode fs.FileMode, s *stat, err error) error {
+		switch last := path.Base(name); {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil:
+		case err != nil || name == "":
 			return nil //nolint:nilerr // git reports it, unless it is ignored
-		case !d.IsDir():
-			if readByGit[d.Name()] && !d.Type().IsRegular() && d.Type()&fs.ModeSymlink == 0 {
-				return fmt.Errorf("%s is not a regular file: remove it", name)
-			}
-			return nil
-		case len(name) > maxPath || d.Name() == ".git":
+		case mode.IsDir() && (len(name) > maxPath || last == ".git"):
 			return fs.SkipDir
-		}
-		if info, err := d.Info(); err == nil && info.Mode().Perm()&need != need {
-			_ = root.Chmod(name, info.Mode().Perm()|need) // it may belong to another user
+		case mode.IsDir():
+			if mode.Perm()&need != need {
+				_ = root.Chmod(name, mode.Perm()|need) // it may belong to another user
+			}
+		case readByGit[last] && !mode.IsRegular() && mode.Type() != fs.ModeSymlink:
+			return fmt.Errorf("%s is not a regular file: remove it", name)
+		case s != nil:
+			see(name, *s)
 		}
 		return nil
 	})
@@ -94,9 +96,6 @@ func (w *Workspace) record(ctx context.Context, ended, message string) (string, 
 		return "", fmt.Errorf("the workspace is gone: %w", err)
 	}
 	if err := process.EndNoted(notesIn(w.home)); err != nil {
-		return "", err
-	}
-	if err := w.makeReadable(ctx); err != nil {
 		return "", err
 	}
 	if ended != "" {
@@ -132,7 +131,10 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	if err := copyIndex(filepath.Join(w.home, "index"), q.index); err != nil {
 		return "", err
 	}
-	if err := q.compare(w.Root); err != nil {
+	if err := noteCollected(w.home); err != nil {
+		return "", err
+	}
+	if err := q.compare(func(see func(string, stat)) error { return w.makeReadable(ctx, see) }); err != nil {
 		return "", err
 	}
 	links, err := q.gitlinks(ctx)
@@ -165,6 +167,7 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 			return "", err
 		}
 	}
+	s.lastPoint.Store(&point{commit, tree, on.time})
 	refs := fmt.Sprintf("update %[1]s%[2]s %[3]s\nupdate %[1]sfrom/%[2]s %[4]s\n", refsOf(w.Run), w.ref(), commit, w.Base)
 	if _, err := s.git.input(ctx, refs, "update-ref", "--stdin"); err != nil {
 		return "", err
@@ -207,7 +210,7 @@ func (w *Workspace) checkObjects(ctx context.Context) error {
 // index then.
 func (w *Workspace) parent(ctx context.Context, q *quarantine, head string) (point, error) {
 	if head == "" {
-		return q.point(ctx, w.Base)
+		return w.basePoint(ctx, q)
 	}
 	if q.do(ctx, "merge-base", "--is-ancestor", w.Base, head) != nil {
 		return point{}, errNoDescendant
@@ -221,6 +224,14 @@ func (w *Workspace) parent(ctx context.Context, q *quarantine, head string) (poi
 		return on, err
 	}
 	return on, postdate(q.index)
+}
+
+// basePoint returns the base. Most steps begin with what the step before has left, or with the same, so the store remembers that.
+func (w *Workspace) basePoint(ctx context.Context, q *quarantine) (point, error) {
+	if last := w.store.lastPoint.Load(); last != nil && last.commit == w.Base {
+		return *last, nil
+	}
+	return q.point(ctx, w.Base)
 }
 
 // headCommit returns the commit of the workspace's HEAD, "" if there is none that can be read. It
@@ -285,6 +296,9 @@ func (s *Store) Interruptions(ctx context.Context, a Attempt) (all []Interruptio
 
 // kept returns the commits that the store keeps under a name for what was collected.
 func (s *Store) kept(ctx context.Context, run, ref string) (base, commit string, err error) {
+	if !s.mayHave(refsOf(run) + ref) {
+		return "", "", nil
+	}
 	base, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"from/"+ref)
 	if err == nil {
 		commit, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+ref)
@@ -293,6 +307,17 @@ func (s *Store) kept(ctx context.Context, run, ref string) (base, commit string,
 		return "", "", nil
 	}
 	return base, commit, err
+}
+
+// mayHave reports whether git may know a ref. Like git, it looks for the file of the ref first, and then among those that were packed.
+// Every attempt asks for one that is not there, and this is sooner said than by git.
+func (s *Store) mayHave(ref string) bool {
+	dir := filepath.Join(s.dir, "store.git")
+	if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(ref))); !errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	packed, err := os.ReadFile(filepath.Join(dir, "packed-refs"))
+	return bytes.Contains(packed, []byte(" "+ref+"\n")) || ignoreMissing(err) != nil
 }
 
 // makeAgain keeps what the attempt left when it was interrupted, if it is made again: its number stays the same, so

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,6 +119,10 @@ func (w *Workspace) replaceRepository(store, tree *os.Root, rel string) error {
 // harmlessIndex returns the index of the files as they were checked out. Git does not look into the directories of
 // submodules, in which an agent may have created repositories.
 func (w *Workspace) harmlessIndex(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(w.home, "index"))
+	if index, ok := parseIndex(text); ok && err == nil && !slices.ContainsFunc(index.entries, func(e entry) bool { return e.mode == gitlink }) {
+		return string(text), nil
+	}
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -136,7 +141,7 @@ func (w *Workspace) harmlessIndex(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(q.index)
+	text, err = os.ReadFile(q.index)
 	return string(text), ignoreMissing(err)
 }
 

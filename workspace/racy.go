@@ -3,6 +3,7 @@ package workspace
 import (
 	"encoding/binary"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,7 +39,7 @@ func (s stat) is(known []byte) bool {
 	return true
 }
 
-// copyLater copies the index of a checkout to one that is later than all of its files. On file systems whose clock advances in steps
+// copyLater copies a file, such as the index of a checkout, to one that is later than all files that were written before it. On file systems whose clock advances in steps
 // of more than some milliseconds, it need not be.
 func copyLater(from, to string) error {
 	data, err := os.ReadFile(from)
@@ -62,29 +63,37 @@ func copyLater(from, to string) error {
 	return nil
 }
 
+// visitor is called for a directory, with "" as its name, and for everything in it, with paths below it that have slashes. Links are not
+// followed. It is given what git would note, nil if that is not known. If something cannot be read, it is called with the error, for a
+// directory once more. It returns fs.SkipDir to leave out what is in a directory.
+type visitor func(name string, mode fs.FileMode, s *stat, err error) error
+
 // compare compares the files of a work tree with a copy of the index that copyLater made. Git reads those that may have changed, and
-// no others. If the index or the system does not say enough, git decides as always.
-func (q *quarantine) compare(workTree string) error {
+// no others. If the index or the system does not say enough, git decides as always. Look calls see for each file.
+func (q *quarantine) compare(look func(see func(name string, s stat)) error) error {
 	data, err := os.ReadFile(q.index)
-	if err != nil {
-		return ignoreMissing(err)
+	if ignoreMissing(err) != nil {
+		return err
 	}
-	index, ok := parseIndex(data)
 	made, known := statOf(q.index)
+	index, ok := parseIndex(data)
 	if !ok || !known {
-		return nil
+		return look(func(string, stat) {})
 	}
-	unchanged := 0
+	changed := make(map[string]entry, len(index.entries))
 	for _, e := range index.entries {
-		s, known := statOf(filepath.Join(workTree, filepath.FromSlash(e.name)))
-		if known && s.is(e.known) && slices.Compare(s.changed(), made.written()) < 0 {
-			unchanged++
-		} else {
-			e.forget()
-		}
+		changed[e.name] = e
 	}
-	if unchanged == 0 { // times without nanoseconds, for example
-		return nil
+	err = look(func(name string, s stat) {
+		if e, exists := changed[name]; exists && s.is(e.known) && slices.Compare(s.changed(), made.written()) < 0 {
+			delete(changed, name)
+		}
+	})
+	if err != nil || len(changed) == len(index.entries) { // times without nanoseconds, for example
+		return err
+	}
+	for _, e := range changed {
+		e.forget()
 	}
 	fresh := q.index + ".compared"
 	if err := errors.Join(os.WriteFile(fresh, index.bytes(), 0o600), postdate(fresh)); err != nil {
@@ -103,3 +112,42 @@ func postdate(index string) error {
 	at := time.Now().Add(time.Minute)
 	return ignoreMissing(os.Chtimes(index, at, at)) // without files there is none
 }
+
+// collectedName is a file beside a work tree. Its time is just before the files were read that the marker says were collected.
+const collectedName = "collected"
+
+// noteCollected notes that the files of a work tree are read from now on.
+func noteCollected(home string) error {
+	file := filepath.Join(home, collectedName)
+	return errors.Join(touch(file), copyLater(file, file))
+}
+
+// touch gives a file the time of its file system.
+func touch(file string) error { return os.WriteFile(file, []byte("\n"), 0o600) }
+
+// isUntouched reports whether nothing in a work tree was changed, created or removed since it was collected, except by git: whatever
+// does sets the time of a file or of its directory. If the system does not say enough, it reports false.
+func isUntouched(home string) bool {
+	collected, known := statOf(filepath.Join(home, collectedName))
+	probe := filepath.Join(home, collectedName+".now")
+	if !known || touch(probe) != nil {
+		return false
+	}
+	now, known := statOf(probe)
+	if !known || slices.Compare(collected.changed(), now.changed()) >= 0 { // the clock has stepped back
+		return false
+	}
+	return walk(filepath.Join(home, "tree"), func(name string, mode fs.FileMode, s *stat, err error) error {
+		switch {
+		case err != nil || s == nil:
+			return errTouched
+		case name == ".git" && mode.IsDir():
+			return fs.SkipDir
+		case slices.Compare(s.changed(), collected.changed()) >= 0:
+			return errTouched
+		}
+		return nil
+	}) == nil
+}
+
+var errTouched = errors.New("changed since it was collected")

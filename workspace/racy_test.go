@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -186,7 +187,7 @@ func TestCompare(t *testing.T) {
 		f.no(copyIndex(filepath.Join(w.home, "index"), q.index))
 		change(q)
 		before := f.read(q.index)
-		f.no(q.compare(w.Root))
+		f.no(q.compare(func(see func(string, stat)) error { return w.makeReadable(t.Context(), see) }))
 		after := f.read(q.index)
 		if !q.compared {
 			if before != after {
@@ -233,6 +234,53 @@ func TestCompare(t *testing.T) {
 	} {
 		if got, ok := compared(change); ok {
 			t.Errorf("an index that %s: git reads only %q", name, got)
+		}
+	}
+}
+
+// TestUntouched changes a work tree that was collected in all ways that a person has.
+func TestUntouched(t *testing.T) {
+	f := newFixture(t)
+	f.put("in/deep/file", "text\n")
+	f.git(f.repo, "add", "-A")
+	f.git(f.repo, "commit", "-qm", "files")
+	s := f.open()
+	b := f.capture(s, "r1")
+	if _, known := statOf(f.repo); !known {
+		t.Skip("this system does not tell when files were changed")
+	}
+	info, err := os.Stat(filepath.Join(f.repo, "in/deep/file"))
+	f.no(err)
+	for name, change := range map[string]func(root string) error{
+		"edited": func(root string) error { f.edit(filepath.Join(root, "in/deep/file"), "TEXT"); return nil },
+		"dated": func(root string) error {
+			return os.Chtimes(filepath.Join(root, "a.txt"), info.ModTime(), info.ModTime())
+		},
+		"mode":         func(root string) error { return os.Chmod(filepath.Join(root, "a.txt"), 0o755) },
+		"mode of top":  func(root string) error { return os.Chmod(root, 0o701) },
+		"new":          func(root string) error { return os.WriteFile(filepath.Join(root, "in/new"), nil, 0o600) },
+		"new at top":   func(root string) error { return os.WriteFile(filepath.Join(root, "new"), nil, 0o600) },
+		"new folder":   func(root string) error { return os.Mkdir(filepath.Join(root, "in/deep/new"), 0o700) },
+		"removed":      func(root string) error { return os.Remove(filepath.Join(root, "in/deep/file")) },
+		"renamed":      func(root string) error { return os.Rename(filepath.Join(root, "in"), filepath.Join(root, "on")) },
+		"link":         func(root string) error { return os.Symlink("a.txt", filepath.Join(root, "in/link")) },
+		"ignored":      func(root string) error { return os.WriteFile(filepath.Join(root, "made"), []byte("changed"), 0o600) },
+		"repository":   func(root string) error { return os.Rename(filepath.Join(root, ".git"), filepath.Join(root, "git")) },
+		"all replaced": func(root string) error { return errors.Join(os.Rename(root, root+"-old"), os.Mkdir(root, 0o700)) },
+		"gone":         func(root string) error { return os.Rename(root, root+"-old") },
+		"nothing":      func(string) error { return nil },
+		"read":         func(root string) error { _, err := os.ReadFile(filepath.Join(root, "a.txt")); return err },
+		"status":       func(root string) error { f.git(root, "status"); return nil },
+		"branch":       func(root string) error { f.git(root, "checkout", "-qb", "other"); return nil },
+	} {
+		w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+		f.write(filepath.Join(w.Root, ".gitignore"), "made\n")
+		f.write(filepath.Join(w.Root, "made"), "by the agent\n")
+		f.collect(w)
+		f.no(change(w.Root))
+		want := slices.Contains([]string{"nothing", "read", "status", "branch"}, name)
+		if got := isUntouched(w.home); got != want {
+			t.Errorf("%s: untouched is %t, want %t", name, got, want)
 		}
 	}
 }

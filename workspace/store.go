@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
@@ -33,6 +34,8 @@ type Store struct {
 	// Locks is a directory for locks, the same for all stores of the user: several projects can be in one checkout, which only one
 	// landing at a time may change, and no capture may read meanwhile. "" means a directory of the store.
 	Locks string
+
+	lastPoint atomic.Pointer[point] // that was collected
 }
 
 // user is the user's repository. Capture, Release and Land write to it.
