@@ -535,11 +535,16 @@ func (f *flow) show() {
 		f.about = was
 		return
 	}
+	renamed := f.renamed
 	f.shown, f.renamed = now, false
 	f.about.Size = f.in.About.Size + int64(workflow.GetInfo(f.ctx).GetCurrentHistorySize())
 	err := workflow.UpsertMemo(f.ctx, map[string]any{memoFacts: f.about})
-	if err == nil && status {
-		err = workflow.UpsertTypedSearchAttributes(f.ctx, statusKey.ValueSet(string(f.about.Status)), workflowKey.ValueSet(f.about.Workflow))
+	if err == nil && status { // only what has changed: the server takes longer for each
+		set := []temporal.SearchAttributeUpdate{statusKey.ValueSet(string(f.about.Status))}
+		if renamed {
+			set = append(set, workflowKey.ValueSet(f.about.Workflow))
+		}
+		err = workflow.UpsertTypedSearchAttributes(f.ctx, set...)
 	}
 	if err != nil {
 		_ = broken(err)
