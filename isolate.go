@@ -406,9 +406,12 @@ func (c *attemptAt) prepare(ctx context.Context, w *workspace.Workspace) error {
 func (c *attemptAt) checkout(ctx context.Context, from string) (*workspace.Workspace, error) {
 	w, err := c.store.Checkout(ctx, c.attempt(), from)
 	if err != nil {
-		err = cmp.Or(c.store.Gone(), err)
+		return nil, cmp.Or(c.store.Gone(), err)
 	}
-	return w, err
+	if w.LeftIn != "" {
+		c.at.Log([]byte("the directory of an earlier attempt is now " + w.LeftIn + ": " + w.Reason.Error() + "\n"))
+	}
+	return w, nil
 }
 
 func (c *attemptAt) attempt() workspace.Attempt {

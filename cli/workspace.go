@@ -281,6 +281,8 @@ func whyKept(w hocket.Workspace) string {
 		return "you have changed it; remove it if you need nothing in it"
 	case len(w.Left) > 0:
 		return "it has files that could not be recorded; remove it if you need nothing in it"
+	case w.Kept != "":
+		return view.Line(w.Kept) + "; remove it if you need nothing in it"
 	case w.Captured == "" && !w.Opened:
 		return "it is not recorded until its run ends"
 	}

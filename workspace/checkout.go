@@ -38,7 +38,6 @@ func (a Attempt) interruptedRef(n int) string {
 //	workspace.json  the marker: what the workspace is for, and whether it was captured
 //	tree            the workspace
 //	index           of the files as they were checked out
-//	collected       of the time when the files were read that were captured, see isUntouched
 //	commands        marks of the commands that ran in it, see [process.WithNotes]
 //	left-N          what attempt N left and could not be captured
 type Workspace struct {
@@ -46,9 +45,7 @@ type Workspace struct {
 	Dir  string // the project's directory in it: where the agent works
 	Root string // the top of its work tree; Dir is the same or below
 	Base string // the commit that was checked out
-	// Left is what an attempt left whose process ended before it could collect it, and LeftIn where
-	// its directory is if that could not be captured, with the reason. They are for people.
-	Left   *Attempt
+	// LeftIn is where the directory of an earlier attempt is if what it left could not be captured, and Reason says why.
 	LeftIn string
 	Reason error
 
@@ -56,6 +53,7 @@ type Workspace struct {
 	home   string
 	lock   *filelock.Lock
 	intact bool // Close changes nothing in the directory
+	done   *marker
 }
 
 // marker is the content of workspace.json.
@@ -64,6 +62,12 @@ type marker struct {
 	Base     string    `json:"base"`
 	Captured string    `json:"captured,omitempty"` // the commit of the attempt, when it has ended; "": it has not
 	Created  time.Time `json:"created"`
+	// Files are those of the tree when it was captured, see [seen], and Git those of its repository when the attempt ended.
+	// "" means that they are not known.
+	Files string `json:"files,omitempty"`
+	Git   string `json:"git,omitempty"`
+	// Kept says why the directory was not removed when it should have been.
+	Kept string `json:"kept,omitempty"`
 	// Partial means that the tree is being created or removed, so what is in it is the work of nobody.
 	Partial bool `json:"partial,omitempty"`
 }
@@ -132,14 +136,11 @@ func (w *Workspace) putAside(ctx context.Context) error {
 		w.Reason = err
 		return w.keep(w.Attempt)
 	}
-	if m.Captured == "" && !m.Partial {
-		w.Left = &m.Attempt
-		if _, w.Reason = w.store.recover(ctx, w.home, m); w.Reason != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return w.keep(m.Attempt)
+	if w.Reason = w.store.recordLast(ctx, w.home, m); w.Reason != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
+		return w.keep(m.Attempt)
 	}
 	return w.discard()
 }
@@ -147,7 +148,7 @@ func (w *Workspace) putAside(ctx context.Context) error {
 // keep renames the directory of an earlier attempt.
 func (w *Workspace) keep(a Attempt) error {
 	if _, err := os.Lstat(w.Root); errors.Is(err, os.ErrNotExist) {
-		w.Left, w.Reason = nil, nil
+		w.Reason = nil
 		return nil
 	}
 	for i := a.Number; ; i++ {
@@ -300,7 +301,12 @@ func (w *Workspace) Close() error {
 	if w.intact {
 		return w.lock.Release()
 	}
-	return errors.Join(w.disarm(w.Root), w.lock.Release())
+	err := w.disarm(w.Root)
+	if w.done != nil && err == nil {
+		w.done.Git, _ = gitFiles(w.home)
+		err = w.mark(*w.done)
+	}
+	return errors.Join(err, w.lock.Release())
 }
 
 // removeAll removes a directory, also if agents left directories in it that cannot be written.

@@ -29,6 +29,7 @@ type Info struct {
 	Problem  string    // why the rest is not known; "": it is
 	Opened   bool      // a copy for a person, see [Store.OpenCopy]
 	Edited   bool      // a copy that a person has changed: only List says so
+	Kept     string    // why it could not be removed when that was tried; "": it was not
 }
 
 // List returns all workspaces.
@@ -83,7 +84,7 @@ func (s *Store) info(home string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	info := Info{Attempt: m.Attempt, Dir: home, Base: m.Base, Captured: m.Captured, Created: m.Created}
+	info := Info{Attempt: m.Attempt, Dir: home, Base: m.Base, Captured: m.Captured, Created: m.Created, Kept: m.Kept}
 	info.Left, err = leftIn(home)
 	return info, err
 }
@@ -117,8 +118,8 @@ func Size(dir string) (size int64) {
 const leftovers = time.Hour
 
 // Clean removes workspaces of the caller's choice. It removes only directories that
-// have our marker and are not in use, and no copy that a person has changed. What is in a directory is captured first; if that fails, it
-// stays. If one cannot be removed, the others are. Clean also removes what processes left that
+// have our marker and are not in use, and no copy that a person has changed. What was changed in a directory since its attempt ended is
+// captured first; if that fails, it stays. If one cannot be removed, the others are. Clean also removes what processes left that
 // were killed, setup results that were not used for a month, and objects that no run needs.
 func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	all, err := s.list(ctx)
@@ -132,7 +133,7 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	for i, info := range all {
 		slots <- struct{}{}
 		removing.Go(func() {
-			failed[i] = s.removeHome(ctx, info.Dir)
+			failed[i] = s.removeHome(ctx, info.Dir, remove)
 			<-slots
 		})
 		if ctx.Err() != nil {
@@ -149,8 +150,9 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	return errors.Join(err, s.collectGarbage(ctx, leftovers))
 }
 
-// removeHome removes a workspace if it may be removed. Its attempt may have begun since it was listed.
-func (s *Store) removeHome(ctx context.Context, home string) error {
+// removeHome removes a workspace if it may be removed, and is still of the caller's choice: another attempt may have begun since it was
+// listed.
+func (s *Store) removeHome(ctx context.Context, home string, remove func(Info) bool) error {
 	if rel, err := filepath.Rel(filepath.Join(s.dir, "work"), home); err != nil || !filepath.IsLocal(rel) {
 		return errors.New("not a workspace: " + home)
 	}
@@ -161,10 +163,10 @@ func (s *Store) removeHome(ctx context.Context, home string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.removeUnused(ctx, home), lock.Release(), removeEmpty(filepath.Dir(home)))
+	return errors.Join(s.removeUnused(ctx, home, remove), lock.Release(), removeEmpty(filepath.Dir(home)))
 }
 
-func (s *Store) removeUnused(ctx context.Context, home string) error {
+func (s *Store) removeUnused(ctx context.Context, home string, remove func(Info) bool) error {
 	for _, dir := range []string{filepath.Dir(home), home} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // nor a symbolic link
 			return ignoreMissing(err)
@@ -175,13 +177,22 @@ func (s *Store) removeUnused(ctx context.Context, home string) error {
 	if begun && err != nil {
 		return nil //nolint:nilerr // a damaged marker does not say what is in the directory
 	}
+	if begun {
+		if info, err := s.info(home); err != nil || !remove(info.asCopy()) {
+			return err
+		}
+	}
 	if err := process.EndNoted(notesIn(home)); err != nil {
 		return err
 	}
 	tree := filepath.Join(home, "tree")
 	if _, err := os.Lstat(tree); err == nil && begun {
-		if kept, err := s.isRecorded(ctx, home, m); !kept {
-			return err
+		if err := s.recordLast(ctx, home, m); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			m.Kept = err.Error()
+			return m.write(home)
 		}
 		m.Partial = true
 		if err := m.write(home); err != nil {
@@ -196,19 +207,6 @@ func (s *Store) removeUnused(ctx context.Context, home string) error {
 		return err
 	}
 	return removeAll(home)
-}
-
-// isRecorded reports whether nothing is lost if a directory is removed. It captures what was changed in it: a person may have worked
-// there after the attempt ended.
-func (s *Store) isRecorded(ctx context.Context, home string, m marker) (bool, error) {
-	switch {
-	case m.Partial, m.Captured != "" && isUntouched(home):
-		return true, nil
-	case strings.HasPrefix(m.Address, openedPrefix):
-		return !isEdited(home), nil
-	}
-	_, err := s.recover(ctx, home, m)
-	return err == nil, ctx.Err() // what cannot be captured stays
 }
 
 // removeEmpty removes a directory if nothing is in it.
@@ -272,7 +270,7 @@ func (s *Store) Release(ctx context.Context, run string) error {
 	}
 	homes, err := s.homes(run)
 	for _, home := range homes {
-		err = errors.Join(err, s.removeHome(ctx, home))
+		err = errors.Join(err, s.removeHome(ctx, home, func(Info) bool { return true }))
 	}
 	landings, wrong := filepath.Glob(filepath.Join(globEscape(s.dir), "land", nameOf(run)+".*"))
 	err = errors.Join(err, wrong)

@@ -203,3 +203,95 @@ func TestWorkAfterLooking(t *testing.T) {
 		t.Errorf("what nobody changed is %s, want %s: %v", commit, same, err)
 	}
 }
+
+// TestKeptIfNotRecorded has a person who works in a directory after its attempt ended, in a way that cannot be recorded. It stays, however
+// often somebody tries, and says why.
+func TestKeptIfNotRecorded(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	for name, c := range map[string]struct {
+		work func(root string)
+		why  string
+	}{
+		"repository": {func(root string) {
+			f.mkdir(filepath.Join(root, "sub"))
+			f.git(filepath.Join(root, "sub"), "init", "-q")
+			f.git(filepath.Join(root, "sub"), "commit", "-q", "--allow-empty", "-m", "x")
+		}, "its files cannot be recorded: a repository inside the workspace"},
+		"commit": {func(root string) {
+			f.git(root, "checkout", "-q", "-b", "mine")
+			f.git(root, "commit", "-q", "--allow-empty", "-m", "x")
+			f.git(root, "checkout", "-q", "-")
+		}, "it has commits, branches or stashes of yours"},
+		"stash": {func(root string) {
+			f.write(filepath.Join(root, "a.txt"), "mine\n")
+			f.git(root, "stash")
+		}, "it has commits, branches or stashes of yours"},
+	} {
+		w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+		f.write(filepath.Join(w.Root, "x"), "by the agent\n")
+		f.collect(w)
+		f.git(w.Root, "status")
+		f.write(filepath.Join(w.Root, "x"), "by a person\n")
+		c.work(w.Root)
+		for range 2 {
+			f.no(s.Clean(t.Context(), func(i Info) bool { return i.Address == name }))
+			all, err := s.List(t.Context())
+			f.no(err)
+			if len(all) != 1 || !strings.HasPrefix(all[0].Kept, c.why) {
+				t.Errorf("%s: %+v", name, all)
+			}
+		}
+		next := f.checkout(s, Attempt{"r1", name, 2}, b.Commit)
+		if next.Reason == nil || !strings.HasPrefix(next.Reason.Error(), c.why) || next.LeftIn == "" {
+			t.Errorf("%s: left in %q, %v", name, next.LeftIn, next.Reason)
+		}
+		f.no(next.Close())
+		f.no(os.RemoveAll(next.home))
+	}
+}
+
+// TestWorkBetweenAttempts has a person who works in a directory before the next attempt of the step begins there.
+func TestWorkBetweenAttempts(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	f.write(filepath.Join(w.Root, "x"), "by the agent\n")
+	made := f.collect(w)
+	f.write(filepath.Join(w.Root, "y"), "by a person\n")
+	next := f.checkout(s, Attempt{"r1", "step", 2}, b.Commit)
+	if next.LeftIn != "" || next.Reason != nil {
+		t.Errorf("left in %q, %v", next.LeftIn, next.Reason)
+	}
+	f.no(next.Close())
+	_, commit, err := s.Collected(t.Context(), w.Attempt)
+	f.no(err)
+	f.has(s, commit, "x", "by the agent\n")
+	f.has(s, commit, "y", "by a person\n")
+	if parent, err := s.git.out(t.Context(), "rev-parse", commit+"^"); err != nil || parent != made {
+		t.Errorf("it is on %s, want %s: %v", parent, made, err)
+	}
+}
+
+// TestChoiceIsAskedAgain has another process that begins the next attempt while directories are chosen.
+func TestChoiceIsAskedAgain(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	f.collect(w)
+	begun := false
+	f.no(s.Clean(t.Context(), func(i Info) bool {
+		if !begun {
+			begun = true
+			f.no(f.checkout(s, Attempt{"r1", "step", 2}, b.Commit).Close())
+			return true
+		}
+		return i.Captured != ""
+	}))
+	if _, err := os.Stat(w.Root); err != nil {
+		t.Errorf("the directory of the next attempt was removed: %v", err)
+	}
+}

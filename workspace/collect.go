@@ -39,12 +39,9 @@ func (e *UnreadableError) Error() string {
 }
 
 // makeReadable makes directories readable for git, which leaves out others. It returns an error if git would wait forever for a
-// file that it reads, or read forever. It calls see for each file of which the system tells when it was changed.
+// file that it reads, or read forever. It calls see for everything of which the system tells when it was changed.
 func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s stat)) error {
-	const (
-		maxPath = 4096 // of the system; git reports longer ones
-		need    = 0o500
-	)
+	const need = 0o500
 	if info, err := os.Lstat(w.Root); err == nil && info.IsDir() && info.Mode().Perm()&need != need {
 		_ = os.Chmod(w.Root, info.Mode().Perm()|need)
 	}
@@ -54,24 +51,29 @@ func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s st
 	}
 	defer root.Close()
 	return walk(w.Root, func(name string, mode fs.FileMode, s *stat, err error) error {
-		switch last := path.Base(name); {
+		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil || name == "":
+		case err != nil:
 			return nil //nolint:nilerr // git reports it, unless it is ignored
-		case mode.IsDir() && (len(name) > maxPath || last == ".git"):
+		case isLeftOut(name, mode):
 			return fs.SkipDir
-		case mode.IsDir():
-			if mode.Perm()&need != need {
-				_ = root.Chmod(name, mode.Perm()|need) // it may belong to another user
-			}
-		case readByGit[last] && !mode.IsRegular() && mode.Type() != fs.ModeSymlink:
+		case mode.IsDir() && mode.Perm()&need != need && name != "":
+			_ = root.Chmod(name, mode.Perm()|need) // it may belong to another user
+		case readByGit[path.Base(name)] && !mode.IsDir() && !mode.IsRegular() && mode.Type() != fs.ModeSymlink:
 			return fmt.Errorf("%s is not a regular file: remove it", name)
-		case s != nil:
+		}
+		if s != nil {
 			see(name, *s)
 		}
 		return nil
 	})
+}
+
+// isLeftOut reports whether nothing in a directory is collected: repositories, and paths that git reports to be too long.
+func isLeftOut(name string, mode fs.FileMode) bool {
+	const maxPath = 4096 // of the system
+	return mode.IsDir() && (len(name) > maxPath || path.Base(name) == ".git")
 }
 
 // readByGit are the names of files that git reads in every directory, or at the top. It does not follow links there.
@@ -83,29 +85,30 @@ var readByGit = map[string]bool{".gitignore": true, ".gitattributes": true, ".gi
 // unless the base or a commit of the agent has them. What commands of the attempt left running ends first. It can be
 // called again.
 func (w *Workspace) Collect(ctx context.Context, message string) (string, error) {
-	commit, err := w.record(ctx, "", message)
+	commit, files, err := w.record(ctx, "", message)
 	if err != nil {
 		return "", err
 	}
-	return commit, w.mark(marker{Captured: commit})
+	w.done = &marker{Captured: commit, Files: files}
+	return commit, w.mark(*w.done)
 }
 
 // record is Collect without the end of the attempt. If the attempt has ended with a commit, what was changed since is committed on that.
-func (w *Workspace) record(ctx context.Context, ended, message string) (string, error) {
+func (w *Workspace) record(ctx context.Context, ended, message string) (commit, files string, err error) {
 	if err := isDirectory(w.Root); err != nil {
-		return "", fmt.Errorf("the workspace is gone: %w", err)
+		return "", "", fmt.Errorf("the workspace is gone: %w", err)
 	}
 	if err := process.EndNoted(notesIn(w.home)); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if ended != "" {
 		return w.collect(ctx, ended, "", message)
 	}
 	head := w.headCommit()
 	if head != w.Base && head != "" {
-		commit, err := w.collect(ctx, head, filepath.Join(w.Root, ".git", "objects"), message)
+		commit, files, err := w.collect(ctx, head, filepath.Join(w.Root, ".git", "objects"), message)
 		if err == nil || ctx.Err() != nil || errors.As(err, new(*NestedError)) || errors.As(err, new(*UnreadableError)) {
-			return commit, err
+			return commit, files, err
 		}
 		// It does not descend from the base, or its objects are damaged.
 	}
@@ -115,64 +118,71 @@ func (w *Workspace) record(ctx context.Context, ended, message string) (string, 
 var errNoDescendant = errors.New("HEAD does not descend from the base")
 
 // collect records the files on a commit that descends from the base, or on the base if head is "". Objects is where those of the
-// agent are, if the commit needs them.
-func (w *Workspace) collect(ctx context.Context, head, objects, message string) (string, error) {
+// agent are, if the commit needs them. It also returns what [seen] says of the files.
+func (w *Workspace) collect(ctx context.Context, head, objects, message string) (commit, files string, err error) {
 	s := w.store
 	if objects != "" {
 		if err := w.checkObjects(ctx); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
 	q, err := s.quarantine(w.Root, objects)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer q.remove()
 	if err := copyIndex(filepath.Join(w.home, "index"), q.index); err != nil {
-		return "", err
+		return "", "", err
 	}
-	if err := noteCollected(w.home); err != nil {
-		return "", err
+	now, err := newSeen(q.dir)
+	if err != nil {
+		return "", "", err
 	}
-	if err := q.compare(func(see func(string, stat)) error { return w.makeReadable(ctx, see) }); err != nil {
-		return "", err
+	err = q.compare(func(see func(string, stat)) error {
+		return w.makeReadable(ctx, func(name string, s stat) {
+			see(name, s)
+			now.add(name, s)
+		})
+	})
+	if err != nil {
+		return "", "", err
 	}
 	links, err := q.gitlinks(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	on, err := w.parent(ctx, q, head)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	found, err := q.add(ctx, links, links)
 	switch {
 	case err != nil:
-		return "", err
+		return "", "", err
 	case found.unread != nil:
-		return "", &UnreadableError{found.unread}
+		return "", "", &UnreadableError{found.unread}
 	case found.nested != nil:
-		return "", &NestedError{found.nested}
+		return "", "", &NestedError{found.nested}
 	}
 	tree, err := q.writeTree(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	commit, err := q.commit(ctx, tree, message, on)
+	commit, err = q.commit(ctx, tree, message, on)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if commit != w.Base {
 		if err := q.seal(ctx, s.git, commit, w.Base); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
 	s.lastPoint.Store(&point{commit, tree, on.time})
 	refs := fmt.Sprintf("update %[1]s%[2]s %[3]s\nupdate %[1]sfrom/%[2]s %[4]s\n", refsOf(w.Run), w.ref(), commit, w.Base)
 	if _, err := s.git.input(ctx, refs, "update-ref", "--stdin"); err != nil {
-		return "", err
+		return "", "", err
 	}
-	return commit, nil
+	return commit, now.digest(), nil
 }
 
 // checkObjects returns an error if something in the agent's objects is no regular file, because git would wait for a pipe forever, or
@@ -361,12 +371,34 @@ func (s *Store) Recover(ctx context.Context, a Attempt) error {
 // recoverTime limits how long recover takes, since others wait for it.
 var recoverTime = time.Minute
 
+// recordLast makes sure that nothing is lost if a directory that is locked is removed. It collects what was changed in it since its attempt
+// ended, because a person may have worked there. An error says why the directory has to stay.
+func (s *Store) recordLast(ctx context.Context, home string, m marker) error {
+	switch {
+	case m.Partial:
+		return nil
+	case strings.HasPrefix(m.Address, openedPrefix):
+		if isEdited(home) {
+			return &EditedError{home}
+		}
+		return nil
+	case m.Captured == "" || !isUntouched(home, m.Files):
+		if _, err := s.recover(ctx, home, m); err != nil {
+			return fmt.Errorf("its files cannot be recorded: %w", err)
+		}
+	}
+	if git, err := gitFiles(home); m.Git != "" && (err != nil || git != m.Git) {
+		return errors.New("it has commits, branches or stashes of yours, which are recorded nowhere else")
+	}
+	return nil
+}
+
 // recover collects what is in a directory that is locked.
 func (s *Store) recover(ctx context.Context, home string, m marker) (string, error) {
 	w := &Workspace{Attempt: m.Attempt, Root: filepath.Join(home, "tree"), Base: m.Base, store: s, home: home}
 	limited, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()
-	commit, err := w.record(limited, m.Captured, "What attempt "+strconv.Itoa(m.Number)+" left")
+	commit, _, err := w.record(limited, m.Captured, "What attempt "+strconv.Itoa(m.Number)+" left")
 	if harmless := w.disarm(w.Root); err == nil {
 		err = harmless
 	}

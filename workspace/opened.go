@@ -63,7 +63,7 @@ var errKept = errors.New("the directory stays as it is")
 const filesNote = "files"
 
 func noteFiles(home string) error {
-	digest, err := filesDigest(filepath.Join(home, "tree"))
+	digest, err := copyFiles(home)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func noteFiles(home string) error {
 // isEdited reports whether a person has worked in a copy, also in files that git ignores. When in doubt, it reports that: nothing
 // else has what is in the copy.
 func isEdited(home string) bool {
-	digest, err := filesDigest(filepath.Join(home, "tree"))
+	digest, err := copyFiles(home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false // nothing is left of it
 	}
@@ -81,13 +81,22 @@ func isEdited(home string) bool {
 	return err != nil || wrong != nil || noted != digest
 }
 
-// filesDigest identifies the files of a work tree by their names, kinds, sizes and times. Those of git are among them: a commit, a
-// stash, a branch, and what is only staged are new files there. Only git's index is not, since looking at a copy writes it.
-func filesDigest(root string) (string, error) {
+// copyFiles identifies the files of a copy, and gitFiles those of the repository of a workspace. A commit, a stash, a branch, and what is
+// only staged are new files there.
+func copyFiles(home string) (string, error) {
+	return filesDigest(filepath.Join(home, "tree"), filepath.Join(home, "tree", ".git", "index"))
+}
+func gitFiles(home string) (string, error) {
+	git := filepath.Join(home, "tree", ".git")
+	return filesDigest(git, filepath.Join(git, "index"))
+}
+
+// filesDigest identifies the files in a directory by their names, kinds, sizes and times, except for git's index, which is written when
+// somebody only looks.
+func filesDigest(root, index string) (string, error) {
 	if _, err := os.Lstat(root); err != nil {
 		return "", err
 	}
-	index := filepath.Join(root, ".git", "index")
 	sum := sha256.New()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -1,9 +1,14 @@
 package workspace
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"hash"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +20,7 @@ import (
 // the index has nanoseconds. So we compare times exactly, and git reads only what differs. This holds because
 //
 //  1. whatever changes a file sets the time of its last change (ctime) to that of the clock of its file system, which no program can
-//     set otherwise,
+//     set otherwise; only a program that has it mapped into its memory can write before that time is set again,
 //  2. the time of the index is that of the same clock after all files were written, before anybody else could change them, and later
 //     than their times: so this clock gives no file these times again, in whatever steps it advances,
 //  3. git itself looks at everything again. We only say which files are to be read, even if nothing else of them has changed.
@@ -113,41 +118,50 @@ func postdate(index string) error {
 	return ignoreMissing(os.Chtimes(index, at, at)) // without files there is none
 }
 
-// collectedName is a file beside a work tree. Its time is just before the files were read that the marker says were collected.
-const collectedName = "collected"
-
-// noteCollected notes that the files of a work tree are read from now on.
-func noteCollected(home string) error {
-	file := filepath.Join(home, collectedName)
-	return errors.Join(touch(file), copyLater(file, file))
+// seen identifies the files and directories of a work tree by what git would note about them.
+type seen struct {
+	sum    hash.Hash
+	now    stat // of a file that was written later than everything that is in the work tree
+	unsure bool
 }
 
-// touch gives a file the time of its file system.
-func touch(file string) error { return os.WriteFile(file, []byte("\n"), 0o600) }
+// newSeen begins with a file in a directory of the file system of the work tree. What changes a file or a directory from now on gives it
+// another time than it has.
+func newSeen(dir string) (*seen, error) {
+	file := filepath.Join(dir, "now")
+	if err := errors.Join(os.WriteFile(file, []byte("\n"), 0o600), copyLater(file, file)); err != nil {
+		return nil, err
+	}
+	now, known := statOf(file)
+	return &seen{sha256.New(), now, !known}, nil
+}
 
-// isUntouched reports whether nothing in a work tree was changed, created or removed since it was collected, except by git: whatever
-// does sets the time of a file or of its directory. If the system does not say enough, it reports false.
-func isUntouched(home string) bool {
-	collected, known := statOf(filepath.Join(home, collectedName))
-	probe := filepath.Join(home, collectedName+".now")
-	if !known || touch(probe) != nil {
-		return false
+func (s *seen) add(name string, is stat) {
+	fmt.Fprintf(s.sum, "%s\x00%v\x00", name, is)
+	s.unsure = s.unsure || slices.Compare(is.changed(), s.now.written()) >= 0
+}
+
+// digest returns "" if something may have been changed meanwhile.
+func (s *seen) digest() string {
+	if s.unsure {
+		return ""
 	}
-	now, known := statOf(probe)
-	if !known || slices.Compare(collected.changed(), now.changed()) >= 0 { // the clock has stepped back
-		return false
-	}
-	return walk(filepath.Join(home, "tree"), func(name string, mode fs.FileMode, s *stat, err error) error {
+	return hex.EncodeToString(s.sum.Sum(nil))
+}
+
+// isUntouched reports whether nothing in a work tree was changed, created or removed, outside of .git, since its files were seen. If the
+// system does not say enough, it reports false.
+func isUntouched(home, digest string) bool {
+	now := seen{sum: sha256.New(), now: stat{math.MaxUint32, 0, math.MaxUint32}}
+	err := walk(filepath.Join(home, "tree"), func(name string, mode fs.FileMode, s *stat, err error) error {
 		switch {
 		case err != nil || s == nil:
-			return errTouched
-		case name == ".git" && mode.IsDir():
+			return errUnread
+		case isLeftOut(name, mode):
 			return fs.SkipDir
-		case slices.Compare(s.changed(), collected.changed()) >= 0:
-			return errTouched
 		}
+		now.add(name, *s)
 		return nil
-	}) == nil
+	})
+	return digest != "" && err == nil && now.digest() == digest
 }
-
-var errTouched = errors.New("changed since it was collected")

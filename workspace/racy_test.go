@@ -279,7 +279,9 @@ func TestUntouched(t *testing.T) {
 		f.collect(w)
 		f.no(change(w.Root))
 		want := slices.Contains([]string{"nothing", "read", "status", "branch"}, name)
-		if got := isUntouched(w.home); got != want {
+		m, err := readMarker(w.home)
+		f.no(err)
+		if got := isUntouched(w.home, m.Files); got != want {
 			t.Errorf("%s: untouched is %t, want %t", name, got, want)
 		}
 	}

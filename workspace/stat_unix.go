@@ -3,7 +3,9 @@
 package workspace
 
 import (
+	"cmp"
 	"io/fs"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,32 +28,46 @@ func noted(is *unix.Stat_t) stat {
 
 const asDirectory = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 
-// walk visits a directory and what is in it, see [visitor]. It opens each directory in the one above, which takes half the time that
-// whole paths take.
+// walk visits a directory and what is in it, see [visitor]. It looks at files in their directory, which takes half the time that whole
+// paths take, and has two directories open at most.
 func walk(root string, visit visitor) error {
-	fd, err := unix.Open(root, asDirectory, 0)
+	fd, err := openIn(unix.AT_FDCWD, root)
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: root, Err: err}
 	}
+	defer unix.Close(fd)
 	var is unix.Stat_t
 	if err := unix.Fstat(fd, &is); err != nil {
-		_ = unix.Close(fd)
-		return err
+		return &fs.PathError{Op: "stat", Path: root, Err: err}
 	}
 	s := noted(&is)
 	if err := visit("", modeOf(&is), &s, nil); err != nil {
-		_ = unix.Close(fd)
 		return err
 	}
 	return walkIn(fd, "", visit)
 }
 
-// walkIn visits what is in a directory, and closes that.
-func walkIn(fd int, dir string, visit visitor) error {
-	defer unix.Close(fd)
-	names, err := namesIn(fd)
+// walkIn visits what is in a directory below another one, first all of its files, and then what is in its directories.
+func walkIn(root int, dir string, visit visitor) error {
+	fd, err := openIn(root, cmp.Or(dir, "."))
 	if err != nil {
 		return visit(dir, fs.ModeDir, nil, err)
+	}
+	dirs, err := visitAll(fd, dir, visit)
+	_ = unix.Close(fd)
+	for _, sub := range dirs {
+		if err == nil {
+			err = walkIn(root, sub, visit)
+		}
+	}
+	return err
+}
+
+// visitAll visits the entries of an open directory, and returns the directories among them that are not left out.
+func visitAll(fd int, dir string, visit visitor) (dirs []string, err error) {
+	names, err := namesIn(fd)
+	if err != nil {
+		return nil, visit(dir, fs.ModeDir, nil, err)
 	}
 	for _, name := range names {
 		path := name
@@ -59,41 +75,41 @@ func walkIn(fd int, dir string, visit visitor) error {
 			path = dir + "/" + name
 		}
 		var is unix.Stat_t
-		if err := unix.Fstatat(fd, name, &is, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-			if err := visit(path, fs.ModeIrregular, nil, err); err != nil {
-				return err
-			}
-			continue
-		}
-		s, mode := noted(&is), modeOf(&is)
-		err := visit(path, mode, &s, nil)
-		if err == fs.SkipDir && mode.IsDir() {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !mode.IsDir() {
-			continue
-		}
-		sub, err := unix.Openat(fd, name, asDirectory, 0)
+		mode, known := fs.ModeIrregular, (*stat)(nil)
+		err := unix.Fstatat(fd, name, &is, unix.AT_SYMLINK_NOFOLLOW)
 		if err == nil {
-			err = walkIn(sub, path, visit)
-		} else {
-			err = visit(path, mode, nil, err)
+			s := noted(&is)
+			mode, known = modeOf(&is), &s
 		}
-		if err != nil {
-			return err
+		switch err := visit(path, mode, known, err); {
+		case err == fs.SkipDir && mode.IsDir():
+		case err != nil:
+			return nil, err
+		case mode.IsDir():
+			dirs = append(dirs, path)
 		}
 	}
-	return nil
+	return dirs, nil
 }
 
+func openIn(dir int, path string) (fd int, err error) {
+	for {
+		if fd, err = unix.Openat(dir, path, asDirectory, 0); err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// namesIn returns the names in an open directory, in order.
 func namesIn(fd int) (names []string, err error) {
 	buffer := make([]byte, 8<<10)
 	for {
 		n, err := unix.ReadDirent(fd, buffer)
-		if err != nil || n <= 0 {
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil || n <= 0:
+			slices.Sort(names)
 			return names, err
 		}
 		_, _, names = unix.ParseDirent(buffer[:n], -1, names)
