@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash"
 	"io/fs"
 	"math"
@@ -137,7 +136,12 @@ func newSeen(dir string) (*seen, error) {
 }
 
 func (s *seen) add(name string, is stat) {
-	fmt.Fprintf(s.sum, "%s\x00%v\x00", name, is)
+	entry := append(make([]byte, 0, len(name)+1+len(is)*4), name...)
+	entry = append(entry, 0)
+	for _, value := range is {
+		entry = binary.BigEndian.AppendUint32(entry, value)
+	}
+	s.sum.Write(entry)
 	s.unsure = s.unsure || slices.Compare(is.changed(), s.now.written()) >= 0
 }
 
