@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -246,13 +247,23 @@ func records(text string) []string {
 
 var errNoGit = errors.New("git is not installed: own workspaces need git 2.38 or newer")
 
+// goodGits are the programs that CheckGit has found to be good.
+var goodGits sync.Map
+
 // CheckGit returns an error if git is missing or too old for own workspaces.
 func CheckGit(ctx context.Context) error {
-	text, err := git{}.out(ctx, "version")
-	if err != nil {
-		return err
+	program, _ := exec.LookPath("git") // if there is none, git says so
+	if _, good := goodGits.Load(program); good {
+		return nil
 	}
-	return checkVersion(text)
+	text, err := git{}.out(ctx, "version")
+	if err == nil {
+		err = checkVersion(text)
+	}
+	if err == nil {
+		goodGits.Store(program, true)
+	}
+	return err
 }
 
 func checkVersion(text string) error {

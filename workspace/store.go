@@ -98,11 +98,11 @@ func (s *Store) discover(ctx context.Context, project string) error {
 	g := git{dir: project, users: true}
 	text, err := g.out(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
 		"--show-object-format", "--absolute-git-dir", "--git-path", "index", "--git-path", "objects",
-		"--git-path", "info/exclude", "--git-path", "shallow")
+		"--git-path", "info/exclude", "--git-path", "shallow", "--show-toplevel", "--show-prefix")
 	switch stderr := stderrOf(err); {
 	case strings.Contains(stderr, "not a git repository"):
 		return s.settle(nil, nil)
-	case strings.Contains(stderr, "safe.bareRepository"):
+	case strings.Contains(stderr, "safe.bareRepository"), strings.Contains(stderr, "must be run in a work tree"):
 		return notACheckout(project)
 	case strings.Contains(stderr, "dubious ownership"):
 		return fmt.Errorf("the git repository of %s belongs to another user: if you trust it, run: git config --global --add safe.directory %s", project, project)
@@ -110,18 +110,14 @@ func (s *Store) discover(ctx context.Context, project string) error {
 		return err
 	}
 	lines := strings.Split(text, "\n")
-	if len(lines) != 8 {
-		return fmt.Errorf("git rev-parse: expected 8 lines, found %d", len(lines))
+	if len(lines) != 10 {
+		return fmt.Errorf("git rev-parse: expected 10 lines, found %d", len(lines))
 	}
 	if lines[0] == "true" || lines[1] != "true" {
 		return notACheckout(project)
 	}
 	u := &user{git: g, format: lines[2], gitDir: lines[3], index: lines[4], objects: lines[5], excludes: lines[6], shallow: lines[7]}
-	top, err := g.out(ctx, "rev-parse", "--show-toplevel", "--show-prefix")
-	if err != nil {
-		return err
-	}
-	top, prefix, _ := strings.Cut(top, "\n")
+	top, prefix := lines[8], lines[9]
 	if prefix != "" && g.do(ctx, "check-ignore", "-q", ".") == nil { // it could not be captured
 		return s.settle(nil, nil)
 	}
