@@ -239,8 +239,11 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 // redo makes the changes of files of an attempt of the other run, and notes them unless it was cancelled. Attempts take turns,
 // as in a recording.
 func (u *understudy) redo(ctx context.Context, task *agent.Task, found *cassette.Interaction) error {
-	u.working.Lock()
-	defer u.working.Unlock()
+	done, err := u.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	before, err := cassette.ReadFiles(task.Dir)
 	if err != nil {
 		return err

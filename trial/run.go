@@ -216,8 +216,9 @@ func (r *running) prepare(state string) error {
 	}
 	r.player = &player{
 		mode: mode, exec: r.c.Exec, clock: newClock(), dir: r.dir, base: files.Digest(), people: r.People, tape: r.c.Cassette != "", remake: r.c.remake(),
-		places: &cassette.Places{Run: runID, Dir: r.dir, State: state, Since: time.Now()},
-		asked:  map[string]int{}, pending: map[string]func(){}, failed: map[string]func(){},
+		places:  &cassette.Places{Run: runID, Dir: r.dir, State: state, Since: time.Now()},
+		working: make(chan struct{}, 1),
+		asked:   map[string]int{}, pending: map[string]func(){}, failed: map[string]func(){},
 	}
 	r.out.covered.ends = r.player.resume
 	if r.copies != nil {
