@@ -198,7 +198,7 @@ func (r *running) lay() error {
 		changes = append(changes, cassette.Change{Path: name, Content: content, Executable: strings.HasPrefix(string(content), "#!")})
 	}
 	sort.Slice(changes, func(i, j int) bool { return changes[i].Path < changes[j].Path })
-	return cassette.Apply(r.dir, changes, &cassette.Places{})
+	return cassette.Apply(r.dir, changes, nil)
 }
 
 // prepare makes the player.

@@ -126,7 +126,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"out/x", "in/x", "file", "in"} {
-		if err := Apply(dir, []Change{{Path: path, Content: []byte("x")}}, &Places{}); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		if err := Apply(dir, []Change{{Path: path, Content: []byte("x")}}, nil); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -144,11 +144,11 @@ func TestChangesAreApplied(t *testing.T) {
 	before := Files{"a": {Content: []byte("1")}, "b": {Content: []byte("2")}, "c/d": {Content: []byte("3")}}
 	after := Files{"a": {Content: []byte("1"), Executable: true}, "c/d": {Content: []byte{0, 1}}, "e/f/g": {Content: nil}}
 	dir := t.TempDir()
-	if err := Apply(dir, Files{}.Changes(before), &Places{}); err != nil {
+	if err := Apply(dir, Files{}.Changes(before), nil); err != nil {
 		t.Fatal(err)
 	}
 	changes := before.Changes(after)
-	if err := Apply(dir, changes, &Places{}); err != nil {
+	if err := Apply(dir, changes, nil); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadFiles(dir)
@@ -158,7 +158,7 @@ func TestChangesAreApplied(t *testing.T) {
 	if got.Digest() != after.Digest() || got.Digest() == before.Digest() {
 		t.Error("digests")
 	}
-	if err := Apply(dir, changes, &Places{}); err == nil {
+	if err := Apply(dir, changes, nil); err == nil {
 		t.Error("changes of other files are applied")
 	}
 }

@@ -128,7 +128,8 @@ func (f Files) Changes(now Files) []Change {
 }
 
 // Apply makes changes in a directory. Nothing outside of it can be reached: not through a path, and not through a
-// symbolic link in the directory. A file that is not as it was is an error.
+// symbolic link in the directory. A file that is not as it was is an error. Nil places mean that the changes are of files as
+// they are, without placeholders.
 func Apply(dir string, changes []Change, p *Places) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -182,7 +183,7 @@ func (c Change) apply(root *os.Root, p *Places) error {
 
 // hideContent is Hide for the content of a file. Binary content has no placeholders.
 func (p *Places) hideContent(content []byte) []byte {
-	if bytes.IndexByte(content, 0) >= 0 {
+	if p == nil || bytes.IndexByte(content, 0) >= 0 {
 		return content
 	}
 	return []byte(p.Hide(string(content)))
@@ -190,7 +191,7 @@ func (p *Places) hideContent(content []byte) []byte {
 
 // showContent is Show for the content of a file.
 func (p *Places) showContent(content []byte) []byte {
-	if bytes.IndexByte(content, 0) >= 0 {
+	if p == nil || bytes.IndexByte(content, 0) >= 0 {
 		return content
 	}
 	return []byte(p.Show(string(content)))
