@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -324,6 +325,8 @@ func unfit(path string, f *hocket.FileVersion) string {
 	switch {
 	case projectfile.CheckPath(path) != nil:
 		return "it is outside of the project"
+	case !utf8.ValidString(path):
+		return "its name is not UTF-8"
 	case f == nil:
 	case f.Special:
 		return "it is a link or another special file"
@@ -498,9 +501,12 @@ func CheckPrivate(p *hocket.Project, what string, text []byte) error {
 
 // privateOf returns what recordings of a project must not contain.
 func privateOf(p *hocket.Project) cassette.Private {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
+	var homes []string
+	if home, err := os.UserHomeDir(); err == nil {
+		homes = append(homes, home)
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			homes = append(homes, real)
+		}
 	}
-	return cassette.Private{Home: home, User: hocket.UserName(), Secret: func(text string) bool { return p.CheckSecret("", text) != nil }}
+	return cassette.Private{Homes: homes, User: hocket.UserName(), Secret: func(text string) bool { return p.CheckSecret("", text) != nil }}
 }

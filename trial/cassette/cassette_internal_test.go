@@ -84,16 +84,43 @@ func TestPlaceholders(t *testing.T) {
 }
 
 func TestWordsThatArePrivate(t *testing.T) {
-	p := Private{Home: "/home/ada", User: "ada"}
-	for text, want := range map[string]int{
-		"/home/ada/x": 2, "/home/adam": 0, "Canada": 0, "by ada.": 1, "ADA": 0, "a-ada-b": 1, "": 0,
+	for user, texts := range map[string]map[string]int{
+		"ada": {
+			"/home/ada/x": 2, "/home/adam": 0, "Canada": 0, "by ada.": 1, "ADA": 0, "ada_x": 0, "a-ada-b": 1, "": 0,
+			"file:%2Fhome%2Fada%2Fx": 2, "%252fhome%252fada": 2, `{"dir": "\/home\/ada\/x"}`: 2, `"\u002fhome\u002fada"`: 2, "%2Fhome%2Fadam": 0, `a\nada`: 1, "100%": 0,
+			"/data/home/ada": 2, "/mnt/people/17": 1, "%2Fmnt%2Fpeople%2F17": 1, "/mnt/people/170": 0,
+		},
+		"alice": {"Alice": 1, "ALICE_PC": 1, "backup_alice.tar": 1, "malice": 0, "Alices": 0, "to%3Dalice": 1, "alice2": 0},
+		"":      {"/home/ada": 1, "/mnt/people/17": 1},
+		"admin": {"admin": 0, "ADMIN_X": 0}, "Owner": {"the owner": 0}, "me": {"me": 0},
 	} {
-		if got := p.in(text); len(got) != want {
-			t.Errorf("%q: %d found", text, len(got))
+		p := Private{Homes: []string{"/home/ada", "/mnt/people/17"}, User: user}
+		for text, want := range texts {
+			found := p.in(text)
+			if len(found) != want {
+				t.Errorf("%s: %q: %d found", user, text, len(found))
+			}
+			for what, has := range found {
+				if lineOf("first\n"+text, has) != 2 && !strings.Contains(text, "\n") {
+					t.Errorf("%s: %s is not found in the line %q", user, what, text)
+				}
+			}
 		}
 	}
-	if found := (Private{User: "root", Home: "/"}).in("root of / and /root"); len(found) != 0 {
+	if found := (Private{User: "root", Homes: []string{"/", "."}}).in("root of / and /root"); len(found) != 0 {
 		t.Errorf("found %v", found)
+	}
+}
+
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	for _, name := range []string{"inv\xff", "inv\xff/a"} {
+		dir := t.TempDir()
+		if os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755) != nil || os.WriteFile(filepath.Join(dir, name), nil, 0o644) != nil {
+			t.Skip("the file system has no such names")
+		}
+		if _, err := ReadFiles(dir); err == nil || !strings.Contains(err.Error(), `the name "inv\xff" is not UTF-8`) {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/projectfile"
 )
@@ -56,7 +57,7 @@ const MostFile = 4 << 20
 
 const mostFiles = 64 << 20 // of one attempt
 
-// ReadFiles reads a directory. Symbolic links and files that are too large are errors.
+// ReadFiles reads a directory. Symbolic links, names that a cassette cannot hold, and files that are too large are errors.
 func ReadFiles(dir string) (Files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -68,6 +69,8 @@ func ReadFiles(dir string) (Files, error) {
 		switch {
 		case err != nil:
 			return err
+		case !utf8.ValidString(name):
+			return fmt.Errorf("the name %q is not UTF-8; have the step use another name, or give it a reply", name)
 		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
 		case d.IsDir():
