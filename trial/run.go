@@ -162,7 +162,7 @@ func (r *running) run(ctx context.Context) (err error) {
 	host := r.Host
 	host.State, host.Local = state, true
 	real := r.player.mode == Record || r.player.mode == Live
-	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Known: r.player.knows, Works: r.c.Exec || real, Absent: !real}
+	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Known: r.player.knows, Joined: r.out.covered.join, Works: r.c.Exec || real, Absent: !real}
 	p, err := hocket.Open(r.root, host)
 	if err != nil {
 		return err
