@@ -470,6 +470,30 @@ func TestHandoffsAreNotRecorded(t *testing.T) {
 	}
 }
 
+// A landing that a test cannot make says so before an agent works, and one that nobody has approved says how to record it.
+func TestLandingsThatCannotBeRecorded(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	for as, want := range map[string][2]string{
+		"branch": {"a test cannot land the change of step ship as a branch: its directory is not a git repository", "add ship to `replies`, which stand in for the landing; only `land: patch` can be recorded"},
+		"patch":  {"ship asks a person, and has no answer: Land this change", "run `hocket test flow --record` in a terminal and answer it there, or add ship to `replies`"},
+	} {
+		root := project(t, map[string]string{
+			"flow.yml":               "name: flow\nsteps: [{id: work, agent: coder, prompt: Work, workspace: own}, {id: ship, land: " + as + "}]\n",
+			".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a, cassette: cassettes/flow.yml}]\n",
+		})
+		c := &coder{says: fixes}
+		o := run(t, root, trial.Options{Host: c.host(), Mode: trial.Record})[0]
+		if o.Passed() || !strings.HasPrefix(o.Problems[0].Summary, want[0]) || o.Problems[0].Detail != want[1] {
+			t.Errorf("%s: got %+v", as, o.Problems)
+		}
+		if as == "branch" && c.calls.Load() > 0 {
+			t.Error("an agent worked for nothing")
+		}
+	}
+}
+
 // An attempt that waits for its turn ends with its timeout, also when it is played.
 func TestTurnsEndWithTheirAttempt(t *testing.T) {
 	root := project(t, map[string]string{

@@ -307,15 +307,18 @@ func (r *running) drive(ctx context.Context, p *hocket.Project) error {
 	open, err := run.Questions(ctx)
 	r.out.Unable = r.out.Unable || len(open) > 0
 	for _, q := range open {
-		r.out.Problems = append(r.out.Problems, unanswered(q.Question, r.c.Exec))
+		r.out.Problems = append(r.out.Problems, r.unanswered(q.Question))
 	}
 	return err
 }
 
-func unanswered(q engine.Question, exec bool) Problem {
+func (r *running) unanswered(q engine.Question) Problem {
 	found := Problem{Summary: fmt.Sprintf("%s asks a person, and has no answer: %s", q.Address, q.Text)}
 	found.Detail = fmt.Sprintf("add %s to `replies`, with `delay` if the answer comes later", q.Node)
-	if q.Required && exec {
+	switch {
+	case r.player.mode == Record:
+		found.Detail = fmt.Sprintf("run `%s` in a terminal and answer it there, or add %s to `replies`", r.player.remake, q.Node)
+	case q.Required && r.c.Exec:
 		found.Detail = "only a person may answer it while commands really run: remove `exec`, and write replies for the commands"
 	}
 	return found
