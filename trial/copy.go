@@ -226,7 +226,7 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 		return agent.Result{}, agent.Permanentf("no such attempt")
 	}
 	found.Request = request
-	if err := u.redo(ctx, task, found); err != nil {
+	if err := u.redo(ctx, task, found); err != nil && ctx.Err() == nil {
 		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s: %v", task.Address, err)})
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
