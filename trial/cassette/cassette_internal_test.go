@@ -59,6 +59,14 @@ func TestTextIsReadBack(t *testing.T) {
 	}
 }
 
+// What JSON and YAML cannot hold has the same digest before and after it was stored.
+func TestTextThatIsNotUTF8IsReadBack(t *testing.T) {
+	c := &Cassette{Interactions: []Interaction{{Address: "a", Attempt: 1, Request: Request{Agent: "coder", Prompt: "a \xff", Tools: []string{"b \xff", "c"}}}}}
+	if _, found := Read("c.yml", c.Text()); len(found) > 0 {
+		t.Errorf("%s\n%s", found, c.Text())
+	}
+}
+
 func TestEditedRequestIsRefused(t *testing.T) {
 	text := strings.Replace(string(sample().Text()), "Be brief.", "Be long.", 1)
 	_, found := Read("c.yml", []byte(text))
