@@ -94,13 +94,30 @@ func (p *Project) canLand(ctx context.Context, store *workspace.Store, b *workfl
 	for _, w := range check.Workflows(*b) {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil && (replies == nil || !replies.CoversTask(n.ID)) {
-				if wrong := canLandAs(ctx, store, t.Settings); wrong != nil {
+				if p.o.Trial != nil && howOf(t.Settings) != workspace.AsPatch {
+					err = &TestLandingError{Step: n.ID, As: howOf(t.Settings)}
+				} else if wrong := canLandAs(ctx, store, t.Settings); wrong != nil {
 					err = fmt.Errorf("step %s of %s cannot land: %w", n.ID, w.Name, wrong)
 				}
 			}
 		})
 	}
 	return err
+}
+
+// TestLandingError reports that a test cannot land a change in a repository, because it has none.
+type TestLandingError struct {
+	Step string
+	As   workspace.How
+}
+
+func (e *TestLandingError) Error() string {
+	return fmt.Sprintf("a test cannot land the change of step %s as a %s: its directory is not a git repository", e.Step, e.As)
+}
+
+// Hint returns what to do about it.
+func (e *TestLandingError) Hint() string {
+	return fmt.Sprintf("add %s to `replies`, which stand in for the landing; only `land: patch` can be recorded", e.Step)
 }
 
 func canLandAs(ctx context.Context, store *workspace.Store, settings map[string]any) (err error) {

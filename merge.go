@@ -100,11 +100,12 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 		list = append(list, fmt.Sprintf("%s (%s)", f.Path, f.Kind))
 	}
 	conflict := strings.Join(list, ", ")
-	switch {
-	case c.byPerson():
-		return c.askResolved(ctx, m, conflict, answer)
-	case c.task.Agent == workflow.MergeAgent && !c.task.ByPerson():
+	if c.task.Agent == workflow.MergeAgent && !c.task.ByPerson() {
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict, Permanent: true}}
+	}
+	c.of.p.o.Trial.joined(c.task, "")
+	if c.byPerson() {
+		return c.askResolved(ctx, m, conflict, answer)
 	}
 	with := *c.task
 	with.Prompt = strings.TrimSpace(fmt.Sprintf("%s\n\nThe changes of several agents conflict. Resolve the conflicts in the files below, in this directory: keep what each side intended, and leave no conflict markers. A file that one side changed and another one deleted is there without markers: keep or delete it.\n\n%s", c.task.Prompt, conflictList(m.Conflicts)))
@@ -259,6 +260,9 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	if !taken.Matched || i < 0 {
 		out.Workspace, out.Fault = "", &engine.Fault{Kind: engine.FaultNoRoute, Message: fmt.Sprintf("the output names none of the workspaces %s", strings.Join(names, ", "))}
 		return out
+	}
+	if len(names) > 1 {
+		c.of.p.o.Trial.joined(c.task, names[i])
 	}
 	out.Workspace = c.task.Trees[i].Workspace
 	return out

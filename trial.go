@@ -24,6 +24,9 @@ type Trial struct {
 	// Known reports whether it is known how an attempt ended that people take part in: at a landing, or at a merge or pick of
 	// workspaces. Then Stand makes it: it asks nobody, and nothing lands.
 	Known func(address string, attempt int) bool
+	// Joined is told what not every merge or pick of workspaces does: the step whose workspace was picked of those that lead to
+	// it, or "" when somebody is to resolve a conflict. nil: nobody wants to know.
+	Joined func(task *engine.StartTask, picked string)
 	// Works means that Stand lets executors work. Otherwise no server is started and nobody has to trust the
 	// project.
 	Works bool
@@ -51,6 +54,13 @@ func (t *Trial) stand(exec agent.Executor) agent.Executor {
 // plays reports whether an attempt is played that people take part in.
 func (t *Trial) plays(task *engine.StartTask) bool {
 	return t != nil && t.Known != nil && (task.Agent == workflow.LandAgent || task.Agent == workflow.MergeAgent) && t.Known(task.Address, task.Attempt)
+}
+
+// joined reports what a merge or pick of workspaces does.
+func (t *Trial) joined(task *engine.StartTask, picked string) {
+	if t != nil && t.Joined != nil {
+		t.Joined(task, picked)
+	}
 }
 
 // workDir returns the directory in which tasks of the project work.

@@ -119,6 +119,10 @@ func partText(p trial.Part) string {
 		return string(p.Kind) + " edge " + view.Line(p.Node+" -> "+p.Target)
 	case trial.BackPart:
 		return "back edge " + view.Line(p.String())
+	case trial.ResolverPart:
+		return "resolver of " + view.Line(p.String())
+	case trial.PickPart:
+		return "pick " + view.Line(p.String())
 	case trial.LabelPart, trial.ElsePart:
 	}
 	return "branch " + view.Line(p.String())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,11 +163,15 @@ func TestChangedPrompt(t *testing.T) {
 }
 
 func TestPlantedSecret(t *testing.T) {
-	home := t.TempDir()
+	real := t.TempDir()
+	home := filepath.Join(t.TempDir(), "home")
+	if err := os.Symlink(real, home); err != nil {
+		t.Skip(err)
+	}
 	t.Setenv("HOME", home)
 	t.Setenv("USER", "ada-lovelace")
 	t.Setenv("SHOP_TOKEN", "s3cr3t-t0k3n-value")
-	for _, leak := range []string{"s3cr3t-t0k3n-value", home + "/notes", "signed: ada-lovelace."} {
+	for _, leak := range []string{"s3cr3t-t0k3n-value", home + "/notes", real + "/notes", url.PathEscape(home + "/notes"), strings.ReplaceAll(home, "/", `\/`), "signed: Ada-Lovelace."} {
 		root := project(t, map[string]string{
 			"fix.yml": fixFlow, ".hocket/tests/fix.yml": fixTest,
 			".hocket/config.yml": "secrets: {shop: {env: SHOP_TOKEN}}\n",
@@ -186,6 +191,23 @@ func TestPlantedSecret(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, ".hocket/tests/cassettes/fix.yml")); err == nil {
 			t.Error("the cassette was written")
 		}
+	}
+}
+
+// A file whose name a cassette cannot hold is not recorded by another name.
+func TestFileNamesThatAreNotUTF8(t *testing.T) {
+	if os.WriteFile(filepath.Join(t.TempDir(), "inv\xff"), nil, 0o644) != nil {
+		t.Skip("the file system has no such names")
+	}
+	root := project(t, map[string]string{"fix.yml": fixFlow, ".hocket/tests/fix.yml": fixTest})
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		if err := os.WriteFile(filepath.Join(task.Dir, "inv\xff"), nil, 0o644); err != nil {
+			return "", err
+		}
+		return fixes(task)
+	}}
+	if got := failures(run(t, root, trial.Options{Host: c.host(), Mode: trial.Record})[0]); !strings.Contains(got, `fix cannot be recorded: the name "inv\xff" is not UTF-8`) {
+		t.Error(got)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -42,10 +43,10 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	made.Expect = Expect{Status: s.Result.Status}
 	switch text := workflow.FormatText(s.Result.Output); {
 	case s.Result.Output == nil:
-	case from.places().Hide(text) == text:
+	case (&cassette.Places{Run: runID}).Show(from.places().Hide(text)) == text: // as in a test
 		made.Expect.Output = &Match{Value: s.Result.Output}
 	default:
-		from.notes = append(from.notes, "the test does not check the output, because it contains the id or a path of the run, which differ in a test")
+		from.notes = append(from.notes, "the test does not check the output, because it contains the id, a path or a port of the run, which differ in a test")
 	}
 	if s.Bundle.Isolates() {
 		made.Files = from.files(ctx, outcomes)
@@ -225,7 +226,7 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 		return agent.Result{}, agent.Permanentf("no such attempt")
 	}
 	found.Request = request
-	if err := u.redo(ctx, task, found); err != nil {
+	if err := u.redo(ctx, task, found); err != nil && ctx.Err() == nil {
 		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s: %v", task.Address, err)})
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
@@ -239,8 +240,11 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 // redo makes the changes of files of an attempt of the other run, and notes them unless it was cancelled. Attempts take turns,
 // as in a recording.
 func (u *understudy) redo(ctx context.Context, task *agent.Task, found *cassette.Interaction) error {
-	u.working.Lock()
-	defer u.working.Unlock()
+	done, err := u.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	before, err := cassette.ReadFiles(task.Dir)
 	if err != nil {
 		return err
@@ -321,6 +325,8 @@ func unfit(path string, f *hocket.FileVersion) string {
 	switch {
 	case projectfile.CheckPath(path) != nil:
 		return "it is outside of the project"
+	case !utf8.ValidString(path):
+		return "its name is not UTF-8"
 	case f == nil:
 	case f.Special:
 		return "it is a link or another special file"
@@ -458,7 +464,7 @@ func edited(dir string, c *agent.FileChange) string {
 	default:
 		after[path] = cassette.File{Content: bytes.Replace(now.Content, []byte(c.Old), []byte(c.New), 1), Executable: now.Executable}
 	}
-	if err := cassette.Apply(dir, files.Changes(after), &cassette.Places{}); err != nil {
+	if err := cassette.Apply(dir, files.Changes(after), nil); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -495,9 +501,12 @@ func CheckPrivate(p *hocket.Project, what string, text []byte) error {
 
 // privateOf returns what recordings of a project must not contain.
 func privateOf(p *hocket.Project) cassette.Private {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
+	var homes []string
+	if home, err := os.UserHomeDir(); err == nil {
+		homes = append(homes, home)
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			homes = append(homes, real)
+		}
 	}
-	return cassette.Private{Home: home, User: hocket.UserName(), Secret: func(text string) bool { return p.CheckSecret("", text) != nil }}
+	return cassette.Private{Homes: homes, User: hocket.UserName(), Secret: func(text string) bool { return p.CheckSecret("", text) != nil }}
 }

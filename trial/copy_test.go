@@ -99,6 +99,29 @@ steps:
 	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
 }
 
+// Files that contain what looks like a placeholder or a port of a run are files like any other.
+func TestCopyOfPortsAndBrackets(t *testing.T) {
+	root := project(t, map[string]string{"fix.yml": "name: fix\nsteps: [{id: fix, agent: coder, prompt: Fix}]\n"})
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		task.Record(agent.FileChange{Path: "a.txt", Change: agent.Created, New: "at localhost:45678 in ⟨dir⟩"})
+		task.Record(agent.FileChange{Path: "a.txt", Change: agent.Modified, Old: "at", New: "on"})
+		task.Record(agent.FileChange{Path: "b.txt", Change: agent.Created, New: "at localhost:45678 in ⟨dir⟩"})
+		task.Record(agent.FileChange{Path: "b.txt", Change: agent.Deleted})
+		return "in ⟨dir⟩", nil
+	}}
+	tape, test, notes := copyOf(t, root, "fix.yml", c.host())
+	if len(notes) > 0 || !strings.Contains(tape, "text: on localhost:⟨port⟩ in ⟨open⟩dir⟩\n") || !strings.Contains(test, "equals: in ⟨dir⟩\n") {
+		t.Errorf("notes %q\n%s\n%s", notes, tape, test)
+	}
+	test = strings.Replace(test, "status: success", "status: success\n      files: {a.txt: 'on localhost:32768 in ⟨dir⟩', b.txt: null}", 1)
+	write(t, root, ".hocket/tests/fix.yml", test+`  - name: files of a case
+    files: {a.txt: "at localhost:45678 on ⟨time⟩"}
+    replies: {fix: done}
+    expect: {files: {a.txt: "at localhost:45678 on ⟨time⟩"}}
+`)
+	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
+}
+
 // A test cannot expect a path of the run, and says so.
 func TestCopyOfAnOutputWithAPath(t *testing.T) {
 	root := project(t, map[string]string{"where.yml": "name: where\nsteps:\n  - {id: where, agent: shell, config: {command: pwd}}\n"})

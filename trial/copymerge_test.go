@@ -186,3 +186,51 @@ func TestCopyWithoutWorkspaces(t *testing.T) {
 		}
 	}
 }
+
+// A case in which nobody has to resolve a conflict, or in which a workspace is not picked, leaves that to be tested, whether replies or
+// recordings say what happens.
+func TestCoverageOfMerges(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	for _, c := range []struct{ join, first, second, want string }{
+		{"merge: {on_conflict: {agent: coder, prompt: Resolve}}", "", "two: {output: wrote, files: {shared.txt: two}}, join: {output: ok, files: {shared.txt: both}}", "resolver join"},
+		{"merge: {on_conflict: human}", "", "two: {output: wrote, files: {shared.txt: two}}, join: give up", "resolver join"},
+		{"merge: {}", "", "two: {output: wrote, files: {shared.txt: two}}", ""},
+		{"merge: {pick: {agent: coder, prompt: Judge}}", "join: one", "join: two", "pick join -> two"},
+		{"merge: {pick: human}", "join: two", "join: one", "pick join -> one"},
+	} {
+		root := project(t, map[string]string{"flow.yml": fmt.Sprintf(writing, "{id: join, "+c.join+", error: look}"), ".hocket/tests/flow.yml": `workflow: flow.yml
+replies: {one: {output: wrote, files: {shared.txt: one}}, two: {output: wrote, files: {other.txt: two}}, look: ok}
+cases:
+  - {name: first, replies: {` + c.first + `}}
+  - {name: second, replies: {` + c.second + `}}
+`})
+		all := run(t, root, trial.Options{Host: writers(t).host(), Parallel: 2})
+		mustPass(t, all)
+		missed := func(all []*trial.Outcome) string {
+			var text []string
+			for _, p := range trial.CoverageOf(all).Workflows[0].Parts {
+				if !p.Covered && p.Node == "join" && p.Kind != trial.ErrorPart {
+					text = append(text, string(p.Kind)+" "+p.String())
+				}
+			}
+			return strings.Join(text, ", ")
+		}
+		if got := missed(all[:1]); got != c.want {
+			t.Errorf("%s: %q is not tested, not %q", c.join, got, c.want)
+		}
+		if got := missed(all); got != "" {
+			t.Errorf("%s: %q is not tested by both", c.join, got)
+		}
+	}
+	root, _, _, _ := copied(t, "{id: join, merge: {on_conflict: human}}", "resolved")
+	all := run(t, root, trial.Options{Host: writers(t).host()})
+	mustPass(t, all)
+	for _, p := range trial.CoverageOf(all).Workflows[0].Parts {
+		if !p.Covered {
+			t.Errorf("%s %s is not covered by a recording", p.Kind, p)
+		}
+	}
+}

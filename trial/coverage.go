@@ -29,6 +29,7 @@ type Covered struct {
 	lists   []engine.Fact                    // the ends of those that repeat a body for items
 	ended   map[point]map[engine.Status]bool // how they ended
 	decided map[point]map[engine.Branch]bool
+	joined  map[point]map[string]bool // of merges: that somebody resolved a conflict, as ""; of picks: what led to them, and whether it was picked
 	texts   map[string]string
 	faults  map[string]string // why steps failed, by address
 }
@@ -39,7 +40,8 @@ type point struct{ workflow, node string }
 func newCovered() *Covered {
 	return &Covered{
 		nodes: map[point]bool{}, began: map[string]string{}, ended: map[point]map[engine.Status]bool{}, decided: map[point]map[engine.Branch]bool{},
-		texts: map[string]string{}, faults: map[string]string{},
+		joined: map[point]map[string]bool{},
+		texts:  map[string]string{}, faults: map[string]string{},
 	}
 }
 
@@ -83,6 +85,22 @@ func (c *Covered) Fact(f engine.Fact) {
 		c.texts[f.Address] = f.Branch.Case
 	case engine.Iterated, engine.AttemptFailed, engine.Retrying, engine.StepSkipped, engine.QuestionAsked, engine.AnswerGiven, engine.AnswerUnused, engine.Paused, engine.Raised, engine.Warned, engine.PlanChanged, engine.RunEnded:
 	}
+}
+
+// join notes what a merge or a pick of workspaces did. Instances of a step count as one.
+func (c *Covered) join(task *engine.StartTask, picked string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := point{task.Place.Workflow, task.Place.Node}
+	if c.joined[at] == nil {
+		c.joined[at] = map[string]bool{}
+	}
+	for _, t := range task.Trees {
+		if name := marks().ReplaceAllString(t.Step, ""); picked != "" && !c.joined[at][name] {
+			c.joined[at][name] = false
+		}
+	}
+	c.joined[at][marks().ReplaceAllString(picked, "")] = true
 }
 
 // begin notes that a node began, and so did the loops that it is in.
@@ -211,12 +229,10 @@ func (c *Covered) list(name string) *engine.Fact {
 
 // took reports whether an edge was taken, and whether there is one.
 func (c *Covered) took(from, to string) (took, exists bool) {
-	for _, w := range check.Workflows(*c.bundle) {
-		for _, e := range edgesOf(w) {
-			if e.From == from && strings.TrimPrefix(e.To, "@") == to {
-				exists = true
-				took = took || c.takes(w, e)
-			}
+	for _, e := range c.edges() {
+		if e.from.node == from && e.target == to {
+			exists = true
+			took = took || c.takes(e)
 		}
 	}
 	return took, exists
@@ -224,63 +240,65 @@ func (c *Covered) took(from, to string) (took, exists bool) {
 
 // targets returns where the edges from a node lead.
 func (c *Covered) targets(from string) (all []string) {
-	for _, w := range check.Workflows(*c.bundle) {
-		for _, e := range edgesOf(w) {
-			if to := strings.TrimPrefix(e.To, "@"); e.From == from && !slices.Contains(all, to) {
-				all = append(all, to)
-			}
+	for _, e := range c.edges() {
+		if e.from.node == from && !slices.Contains(all, e.target) {
+			all = append(all, e.target)
 		}
 	}
 	return all
 }
 
-// edge is an edge with the graph that it is in.
-type edge struct {
-	workflow.Edge
-	in *workflow.Graph
+// edges returns the edges of all workflows of the run.
+func (c *Covered) edges() (all []edge) {
+	for _, w := range check.Workflows(*c.bundle) {
+		all = append(all, edgesOf(w)...)
+	}
+	return all
 }
 
-func edgesOf(w *workflow.Workflow) []edge {
-	var all []edge
-	var walk func(g *workflow.Graph)
-	walk = func(g *workflow.Graph) {
+// edge is an edge with what its being taken depends on.
+type edge struct {
+	workflow.Edge
+	from           point
+	target         string // without the @ of one that is no node
+	detail         string // its label or condition
+	chooses, times bool   // whether others from its node have a label or a condition, or are for timeouts
+}
+
+func edgesOf(w *workflow.Workflow) (all []edge) {
+	add := func(g *workflow.Graph) {
+		chooses, times := map[string]bool{}, map[string]bool{}
 		for _, e := range g.Edges {
-			all = append(all, edge{e, g})
+			chooses[e.From] = chooses[e.From] || e.On == workflow.OnLabel || e.On == workflow.OnWhen
+			times[e.From] = times[e.From] || e.On == workflow.OnTimeout
 		}
-		for i := range g.Nodes {
-			if body := g.Nodes[i].Body(); body != nil {
-				walk(body)
-			}
+		for _, e := range g.Edges {
+			all = append(all, edge{e, point{w.Name, e.From}, strings.TrimPrefix(e.To, "@"), cmp.Or(e.Label, e.When.Text), chooses[e.From], times[e.From]})
 		}
 	}
-	walk(&w.Body)
+	add(&w.Body)
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if body := n.Body(); body != nil {
+			add(body)
+		}
+	})
 	return all
 }
 
 // takes reports whether an edge was taken.
-func (c *Covered) takes(w *workflow.Workflow, e edge) bool {
-	at := point{w.Name, e.From}
-	chooses, times := false, false
-	for _, other := range e.in.Edges {
-		if other.From == e.From {
-			chooses = chooses || other.On == workflow.OnLabel || other.On == workflow.OnWhen
-			times = times || other.On == workflow.OnTimeout
-		}
-	}
-	ended := c.ended[at]
+func (c *Covered) takes(e edge) bool {
+	ended, decided := c.ended[e.from], c.decided[e.from]
 	switch e.On {
 	case workflow.OnFailure:
-		return ended[engine.Failed] || ended[engine.TimedOut] && !times
+		return ended[engine.Failed] || ended[engine.TimedOut] && !e.times
 	case workflow.OnTimeout:
 		return ended[engine.TimedOut]
-	case workflow.OnLabel:
-		return c.decided[at][engine.Branch{On: e.On, Case: e.Label}]
-	case workflow.OnWhen:
-		return c.decided[at][engine.Branch{On: e.On, Case: e.When.Text}]
+	case workflow.OnLabel, workflow.OnWhen:
+		return decided[engine.Branch{On: e.On, Case: e.detail}]
 	case workflow.OnSuccess, workflow.OnElse:
 	}
-	if chooses {
-		return c.decided[at][engine.Branch{On: workflow.OnElse}]
+	if e.chooses {
+		return decided[engine.Branch{On: workflow.OnElse}]
 	}
 	return ended[engine.Success] || ended[engine.Partial]
 }
@@ -313,11 +331,12 @@ type edgeName struct {
 	to     string // without the @ of a target that is no node
 }
 
-// Part is something that a test can use: a node, or an edge that is not always taken.
+// Part is something that a test can use: a node, an edge that is not always taken, or what a merge or pick of workspaces
+// does only sometimes.
 type Part struct {
 	Kind    PartKind     `json:"kind"`
 	Node    string       `json:"node"`             // of an edge: where it begins
-	Target  string       `json:"target,omitempty"` // of an edge
+	Target  string       `json:"target,omitempty"` // of an edge; of a pick, the step whose workspace is taken
 	On      workflow.On  `json:"on,omitempty"`     // when it is taken
 	Case    string       `json:"case,omitempty"`   // its label or condition
 	Covered bool         `json:"covered"`
@@ -335,11 +354,14 @@ const (
 	ErrorPart   PartKind = "error"
 	TimeoutPart PartKind = "timeout"
 	BackPart    PartKind = "back" // an edge that repeats a loop, whatever it depends on
+
+	ResolverPart PartKind = "resolver" // who resolves the conflicts of a merge
+	PickPart     PartKind = "pick"     // one of the workspaces that a pick has the choice of
 )
 
 // String returns a part for people.
 func (p Part) String() string {
-	if p.Kind == NodePart {
+	if p.Target == "" {
 		return p.Node
 	}
 	text := p.Node + " -> " + p.Target
@@ -407,10 +429,10 @@ func partsOf(w *workflow.Workflow, runs []*Covered) []Part {
 		if _, loop := n.Step.(*workflow.Loop); loop { // its body has the nodes
 			return
 		}
-		if len(parts) > 0 && parts[len(parts)-1].Node == n.ID && parts[len(parts)-1].Kind == NodePart { // the body of a for_each with one node
-			return
+		if len(parts) == 0 || parts[len(parts)-1].Node != n.ID { // otherwise it is the body of a for_each with one node
+			parts = append(parts, Part{Kind: NodePart, Node: n.ID, Pos: n.Pos, Covered: any(func(c *Covered) bool { return c.nodes[at] })})
 		}
-		parts = append(parts, Part{Kind: NodePart, Node: n.ID, Pos: n.Pos, Covered: any(func(c *Covered) bool { return c.nodes[at] })})
+		parts = append(parts, joinsOf(n, at, runs)...)
 	})
 	for _, e := range edgesOf(w) {
 		kind, ok := edgeKinds[e.On]
@@ -421,9 +443,35 @@ func partsOf(w *workflow.Workflow, runs []*Covered) []Part {
 			continue
 		}
 		parts = append(parts, Part{
-			Kind: kind, Node: e.From, Target: strings.TrimPrefix(e.To, "@"), On: e.On, Case: cmp.Or(e.Label, e.When.Text), Pos: e.Pos,
-			Covered: any(func(c *Covered) bool { return c.takes(w, e) }),
+			Kind: kind, Node: e.From, Target: e.target, On: e.On, Case: e.detail, Pos: e.Pos,
+			Covered: any(func(c *Covered) bool { return c.takes(e) }),
 		})
+	}
+	return parts
+}
+
+// joinsOf returns what a merge or pick of workspaces does only sometimes. What a pick has the choice of is known from its runs.
+func joinsOf(n *workflow.Node, at point, runs []*Covered) (parts []Part) {
+	t, ok := n.Step.(*workflow.Task)
+	if !ok || t.Branches == workflow.OneBranch {
+		return nil
+	}
+	did := map[string]bool{}
+	for _, c := range runs {
+		for name, covered := range c.joined[at] {
+			did[name] = did[name] || covered
+		}
+	}
+	if t.Branches == workflow.MergeBranches {
+		if t.Agent == workflow.MergeAgent && t.Settings["by"] != "human" { // a conflict is a failure
+			return nil
+		}
+		return []Part{{Kind: ResolverPart, Node: n.ID, Pos: n.Pos, Covered: did[""]}}
+	}
+	for _, name := range slices.Sorted(maps.Keys(did)) {
+		if len(did) > 1 {
+			parts = append(parts, Part{Kind: PickPart, Node: n.ID, Target: name, Pos: n.Pos, Covered: did[name]})
+		}
 	}
 	return parts
 }
@@ -443,8 +491,8 @@ func (c *WorkflowCoverage) watch(runs []*Covered) {
 			}
 		}
 		for _, e := range edgesOf(c.Model) {
-			name := edgeName{e.From, e.On, cmp.Or(e.Label, e.When.Text), strings.TrimPrefix(e.To, "@")}
-			c.taken[name] = c.taken[name] || r.takes(c.Model, e)
+			name := edgeName{e.From, e.On, e.detail, e.target}
+			c.taken[name] = c.taken[name] || r.takes(e)
 		}
 	}
 }

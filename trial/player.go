@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -53,7 +54,7 @@ type player struct {
 	remake string    // the command that records the case
 	copies *original // the other run, when copying
 
-	working sync.Mutex // held by an attempt whose changes of files are recorded
+	working chan struct{} // has room for one: the attempt whose changes of files are recorded
 
 	mu       sync.Mutex
 	left     []cassette.Interaction // recordings that no attempt has asked for
@@ -300,23 +301,63 @@ func (p *player) driftOf(i cassette.Interaction, d cassette.Difference) Problem 
 	}
 }
 
-// record lets the executor work, and records the attempt. Attempts that share a directory take turns: otherwise nobody
+// turn waits until no other attempt works whose changes of files are recorded, or until the context ends: otherwise nobody
 // could say which of them changed a file.
+func (p *player) turn(ctx context.Context) (done func(), err error) {
+	select {
+	case p.working <- struct{}{}:
+		return func() { <-p.working }, nil
+	case <-ctx.Done():
+		return nil, agent.Interrupted(ctx)
+	}
+}
+
+// alone lets the executor work until it hands off work with a tool. A recording does not hold that, and the work would wait
+// for the turn of the attempt, which waits for the work.
+func (u *understudy) alone(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	if task.HandOff == nil {
+		return u.perform(ctx, task, log)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var refused atomic.Pointer[agent.Error]
+	own := *task
+	own.HandOff = func(context.Context, agent.Handoff) (agent.Handed, error) {
+		err := agent.Permanentf("it hands off work with a tool, which recordings do not hold")
+		if refused.CompareAndSwap(nil, err) {
+			u.report(&u.problems, Problem{Summary: task.Address + " cannot be recorded: " + err.Message, Detail: "add " + task.Node + " to `replies`; requests in a reply are handed off, too"})
+			stop()
+		}
+		return agent.Handed{}, err
+	}
+	res, err := u.perform(ctx, &own, log)
+	if why := refused.Load(); why != nil {
+		return res, why
+	}
+	return res, err
+}
+
+// record lets the executor work, and records the attempt.
 func (u *understudy) record(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
-	u.working.Lock()
-	defer u.working.Unlock()
+	made := cassette.Interaction{Address: task.Address, Attempt: task.Attempt, Request: request}
+	done, err := u.turn(ctx)
+	if err != nil {
+		made.Reply.Error = &cassette.Failure{Kind: cassette.Cancelled}
+		u.keep(made)
+		return agent.Result{}, err
+	}
+	defer done()
 	before, err := cassette.ReadFiles(task.Dir)
 	if err != nil {
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
 	began := u.clock.Now()
-	res, failure := u.perform(ctx, task, log)
+	res, failure := u.alone(ctx, task, log)
 	after, err := cassette.ReadFiles(task.Dir)
 	if err != nil {
 		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s cannot be recorded: %v", task.Address, err)})
 	}
 	now := u.clock.Now()
-	made := cassette.Interaction{Address: task.Address, Attempt: task.Attempt, Request: request}
 	made.Reply = cassette.Reply{
 		Output: u.places.Hide(res.Output), Usage: res.Usage, Took: cassette.Rounded(now.Sub(began)),
 		Error: cassette.FailureOf(failure, now, u.places), Files: before.Hide(u.places).Changes(after.Hide(u.places)),
@@ -337,10 +378,13 @@ func (p *player) keep(made cassette.Interaction) {
 // compare lets the executor work, and compares the attempt with its recording.
 func (u *understudy) compare(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
 	found := u.find(task)
-	u.working.Lock()
-	defer u.working.Unlock()
+	done, err := u.turn(ctx)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer done()
 	before, unread := cassette.ReadFiles(task.Dir)
-	res, err := u.perform(ctx, task, log)
+	res, err := u.alone(ctx, task, log)
 	if found == nil {
 		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s, attempt %d, is new", task.Address, task.Attempt)})
 		return res, err

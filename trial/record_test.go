@@ -433,3 +433,109 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// An attempt that hands off work is refused at once: what the other agent does would wait for its turn for ever.
+func TestHandoffsAreNotRecorded(t *testing.T) {
+	root := project(t, map[string]string{
+		"flow.yml":               "name: flow\nsteps: [{id: fix, agent: coder, prompt: Fix, timeout: 5s, handoffs: {to: [coder]}}]\n",
+		".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a, cassette: cassettes/flow.yml}]\n",
+	})
+	hands := ""
+	exec := agent.New(agent.Traits{Prompted: true}, func(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		if task.Node != "fix" || hands == "" {
+			return agent.Result{Output: "ok" + hands}, nil
+		}
+		if hands != "tool" {
+			return agent.Result{Output: hands}, nil
+		}
+		got, err := task.HandOff(ctx, agent.Handoff{To: "coder", Prompt: "Test it", Blocking: true})
+		return agent.Result{Output: got.Output}, err
+	})
+	host := hocket.Options{Agents: map[string]agent.Executor{"coder": exec}}
+	for _, text := range []string{"", "```xml\n<agent_request session_id=\"try\" target_agent=\"coder\">\n<mode>spawn</mode><original_intent>Fix</original_intent><current_task_summary>Test it</current_task_summary><workflow>none</workflow><task_details>Twice</task_details><deliverables><decision>Is it fixed?</decision></deliverables>\n</agent_request>\n```"} {
+		hands = text // an agent that may hand off work is recorded, and what its answer asks for, too
+		mustPass(t, run(t, root, trial.Options{Host: host, Mode: trial.Record}))
+		mustPass(t, run(t, root, trial.Options{Host: host}))
+	}
+	tape := string(must(os.ReadFile(filepath.Join(root, ".hocket/tests/cassettes/flow.yml"))))
+	if !strings.Contains(tape, "address: fix/handoff-1") {
+		t.Error(tape)
+	}
+	hands = "tool"
+	for _, mode := range []trial.Mode{trial.Record, trial.Live} {
+		o := run(t, root, trial.Options{Host: host, Mode: mode})[0]
+		if o.Passed() || o.Problems[0].Summary != "fix cannot be recorded: it hands off work with a tool, which recordings do not hold" {
+			t.Errorf("%s: got %q", mode, failures(o))
+		}
+	}
+}
+
+// A landing that a test cannot make says so before an agent works, and one that nobody has approved says how to record it.
+func TestLandingsThatCannotBeRecorded(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	for as, want := range map[string][2]string{
+		"branch": {"a test cannot land the change of step ship as a branch: its directory is not a git repository", "add ship to `replies`, which stand in for the landing; only `land: patch` can be recorded"},
+		"patch":  {"ship asks a person, and has no answer: Land this change", "run `hocket test flow --record` in a terminal and answer it there, or add ship to `replies`"},
+	} {
+		root := project(t, map[string]string{
+			"flow.yml":               "name: flow\nsteps: [{id: work, agent: coder, prompt: Work, workspace: own}, {id: ship, land: " + as + "}]\n",
+			".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a, cassette: cassettes/flow.yml}]\n",
+		})
+		c := &coder{says: fixes}
+		o := run(t, root, trial.Options{Host: c.host(), Mode: trial.Record})[0]
+		if o.Passed() || !strings.HasPrefix(o.Problems[0].Summary, want[0]) || o.Problems[0].Detail != want[1] {
+			t.Errorf("%s: got %+v", as, o.Problems)
+		}
+		if as == "branch" && c.calls.Load() > 0 {
+			t.Error("an agent worked for nothing")
+		}
+	}
+}
+
+// An attempt that waits for its turn ends with its timeout, also when it is played.
+func TestTurnsEndWithTheirAttempt(t *testing.T) {
+	root := project(t, map[string]string{
+		"flow.yml": `name: flow
+execution: dag
+steps:
+  - {id: long, agent: coder, prompt: Work, timeout: 5s}
+  - {id: ready, human: "Has it begun?"}
+  - {id: short, agent: coder, prompt: Wait, timeout: 200ms, needs: [ready], error: over}
+  - {id: over, human: "Is it over?"}
+`,
+		".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a, cassette: cassettes/flow.yml, expect: {taken: [short -> over], outputs: {long: done}}}]\n",
+	})
+	began, over := make(chan struct{}), make(chan struct{})
+	exec := agent.New(agent.Traits{Prompted: true}, func(ctx context.Context, _ *agent.Task, _ agent.Log) (agent.Result, error) {
+		close(began)
+		select {
+		case <-over:
+			return agent.Result{Output: "done"}, nil
+		case <-ctx.Done():
+			return agent.Result{}, agent.Interrupted(ctx)
+		}
+	})
+	people := asker(func(q *engine.Question, answer func(engine.Answered) error) {
+		if q.Node == "ready" {
+			<-began
+		} else {
+			close(over)
+		}
+		answer(engine.Answered{Value: "approve", By: "someone", Via: "test"}) //nolint:errcheck // the run says so
+	})
+	host := hocket.Options{Agents: map[string]agent.Executor{"coder": exec}}
+	mustPass(t, run(t, root, trial.Options{Host: host, Mode: trial.Record, People: people}))
+	mustPass(t, run(t, root, trial.Options{Host: host}))
+}
+
+// asker answers every question in its own way.
+type asker func(q *engine.Question, answer func(engine.Answered) error)
+
+func (a asker) Ask(q *engine.Question, answer func(engine.Answered) error, _ func()) bool {
+	go a(q, answer)
+	return true
+}
+
+func (asker) Withdraw(string) {}

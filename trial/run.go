@@ -162,7 +162,7 @@ func (r *running) run(ctx context.Context) (err error) {
 	host := r.Host
 	host.State, host.Local = state, true
 	real := r.player.mode == Record || r.player.mode == Live
-	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Known: r.player.knows, Works: r.c.Exec || real, Absent: !real}
+	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Known: r.player.knows, Joined: r.out.covered.join, Works: r.c.Exec || real, Absent: !real}
 	p, err := hocket.Open(r.root, host)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (r *running) lay() error {
 		changes = append(changes, cassette.Change{Path: name, Content: content, Executable: strings.HasPrefix(string(content), "#!")})
 	}
 	sort.Slice(changes, func(i, j int) bool { return changes[i].Path < changes[j].Path })
-	return cassette.Apply(r.dir, changes, &cassette.Places{})
+	return cassette.Apply(r.dir, changes, nil)
 }
 
 // prepare makes the player.
@@ -216,8 +216,9 @@ func (r *running) prepare(state string) error {
 	}
 	r.player = &player{
 		mode: mode, exec: r.c.Exec, clock: newClock(), dir: r.dir, base: files.Digest(), people: r.People, tape: r.c.Cassette != "", remake: r.c.remake(),
-		places: &cassette.Places{Run: runID, Dir: r.dir, State: state, Since: time.Now()},
-		asked:  map[string]int{}, pending: map[string]func(){}, failed: map[string]func(){},
+		places:  &cassette.Places{Run: runID, Dir: r.dir, State: state, Since: time.Now()},
+		working: make(chan struct{}, 1),
+		asked:   map[string]int{}, pending: map[string]func(){}, failed: map[string]func(){},
 	}
 	r.out.covered.ends = r.player.resume
 	if r.copies != nil {
@@ -306,15 +307,18 @@ func (r *running) drive(ctx context.Context, p *hocket.Project) error {
 	open, err := run.Questions(ctx)
 	r.out.Unable = r.out.Unable || len(open) > 0
 	for _, q := range open {
-		r.out.Problems = append(r.out.Problems, unanswered(q.Question, r.c.Exec))
+		r.out.Problems = append(r.out.Problems, r.unanswered(q.Question))
 	}
 	return err
 }
 
-func unanswered(q engine.Question, exec bool) Problem {
+func (r *running) unanswered(q engine.Question) Problem {
 	found := Problem{Summary: fmt.Sprintf("%s asks a person, and has no answer: %s", q.Address, q.Text)}
 	found.Detail = fmt.Sprintf("add %s to `replies`, with `delay` if the answer comes later", q.Node)
-	if q.Required && exec {
+	switch {
+	case r.player.mode == Record:
+		found.Detail = fmt.Sprintf("run `%s` in a terminal and answer it there, or add %s to `replies`", r.player.remake, q.Node)
+	case q.Required && r.c.Exec:
 		found.Detail = "only a person may answer it while commands really run: remove `exec`, and write replies for the commands"
 	}
 	return found

@@ -42,16 +42,16 @@ type Interaction struct {
 // Request is everything that the outcome of an attempt depends on, with placeholders for what differs from run to
 // run.
 type Request struct {
-	Agent    string         // its name; "" for a question to a person
-	Executor string         // what does the work
-	Model    string         // that the definition names; "": none
-	System   string         // the system prompt of the agent
-	Prompt   string         // filled in; for a question, its text
-	Settings map[string]any // of the task and its agent
-	Schema   any            // of the output; nil: none
-	Tools    []string       // that the agent may use, and its servers
-	Labels   []string       // that the answer has to name one of
-	Base     string         // digest of the files that the step's directory began with; "": unknown
+	Agent    string         `json:"agent,omitempty"`    // its name; "" for a question to a person
+	Executor string         `json:"executor,omitempty"` // what does the work
+	Model    string         `json:"model,omitempty"`    // that the definition names; "": none
+	System   string         `json:"system,omitempty"`   // the system prompt of the agent
+	Prompt   string         `json:"prompt,omitempty"`   // filled in; for a question, its text
+	Settings map[string]any `json:"settings,omitempty"` // of the task and its agent
+	Schema   any            `json:"schema,omitempty"`   // of the output; nil: none
+	Tools    []string       `json:"tools,omitempty"`    // that the agent may use, and its servers
+	Labels   []string       `json:"labels,omitempty"`   // that the answer has to name one of
+	Base     string         `json:"base,omitempty"`     // digest of the files that the step's directory began with; "": unknown
 }
 
 // Reply is what came back.
@@ -148,25 +148,7 @@ func Asked(q *engine.Question, p *Places) Request {
 func (r Request) Digest() string { return digestOf(r.fields()) }
 
 // fields returns a request as it is stored, without the digest.
-func (r Request) fields() map[string]any {
-	all := map[string]any{}
-	put := func(key string, value any, zero bool) {
-		if !zero {
-			all[key] = value
-		}
-	}
-	put("agent", r.Agent, r.Agent == "")
-	put("executor", r.Executor, r.Executor == "")
-	put("model", r.Model, r.Model == "")
-	put("system", r.System, r.System == "")
-	put("prompt", r.Prompt, r.Prompt == "")
-	put("settings", r.Settings, len(r.Settings) == 0)
-	put("schema", r.Schema, r.Schema == nil)
-	put("tools", r.Tools, len(r.Tools) == 0)
-	put("labels", r.Labels, len(r.Labels) == 0)
-	put("base", r.Base, r.Base == "")
-	return all
-}
+func (r Request) fields() map[string]any { return plain(r).(map[string]any) }
 
 // A Difference is a part of a request that is not as it was recorded.
 type Difference struct {
@@ -199,8 +181,12 @@ func textOf(value any) string {
 		return ""
 	case string:
 		return v
-	case []string:
-		return strings.Join(v, "\n")
+	case []any: // tools or labels
+		lines := make([]string, len(v))
+		for i := range v {
+			lines[i] = fmt.Sprint(v[i])
+		}
+		return strings.Join(lines, "\n")
 	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

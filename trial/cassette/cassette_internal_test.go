@@ -59,6 +59,14 @@ func TestTextIsReadBack(t *testing.T) {
 	}
 }
 
+// What JSON and YAML cannot hold has the same digest before and after it was stored.
+func TestTextThatIsNotUTF8IsReadBack(t *testing.T) {
+	c := &Cassette{Interactions: []Interaction{{Address: "a", Attempt: 1, Request: Request{Agent: "coder", Prompt: "a \xff", Tools: []string{"b \xff", "c"}}}}}
+	if _, found := Read("c.yml", c.Text()); len(found) > 0 {
+		t.Errorf("%s\n%s", found, c.Text())
+	}
+}
+
 func TestEditedRequestIsRefused(t *testing.T) {
 	text := strings.Replace(string(sample().Text()), "Be brief.", "Be long.", 1)
 	_, found := Read("c.yml", []byte(text))
@@ -84,16 +92,43 @@ func TestPlaceholders(t *testing.T) {
 }
 
 func TestWordsThatArePrivate(t *testing.T) {
-	p := Private{Home: "/home/ada", User: "ada"}
-	for text, want := range map[string]int{
-		"/home/ada/x": 2, "/home/adam": 0, "Canada": 0, "by ada.": 1, "ADA": 0, "a-ada-b": 1, "": 0,
+	for user, texts := range map[string]map[string]int{
+		"ada": {
+			"/home/ada/x": 2, "/home/adam": 0, "Canada": 0, "by ada.": 1, "ADA": 0, "ada_x": 0, "a-ada-b": 1, "": 0,
+			"file:%2Fhome%2Fada%2Fx": 2, "%252fhome%252fada": 2, `{"dir": "\/home\/ada\/x"}`: 2, `"\u002fhome\u002fada"`: 2, "%2Fhome%2Fadam": 0, `a\nada`: 1, "100%": 0,
+			"/data/home/ada": 2, "/mnt/people/17": 1, "%2Fmnt%2Fpeople%2F17": 1, "/mnt/people/170": 0,
+		},
+		"alice": {"Alice": 1, "ALICE_PC": 1, "backup_alice.tar": 1, "malice": 0, "Alices": 0, "to%3Dalice": 1, "alice2": 0},
+		"":      {"/home/ada": 1, "/mnt/people/17": 1},
+		"admin": {"admin": 0, "ADMIN_X": 0}, "Owner": {"the owner": 0}, "me": {"me": 0},
 	} {
-		if got := p.in(text); len(got) != want {
-			t.Errorf("%q: %d found", text, len(got))
+		p := Private{Homes: []string{"/home/ada", "/mnt/people/17"}, User: user}
+		for text, want := range texts {
+			found := p.in(text)
+			if len(found) != want {
+				t.Errorf("%s: %q: %d found", user, text, len(found))
+			}
+			for what, has := range found {
+				if lineOf("first\n"+text, has) != 2 && !strings.Contains(text, "\n") {
+					t.Errorf("%s: %s is not found in the line %q", user, what, text)
+				}
+			}
 		}
 	}
-	if found := (Private{User: "root", Home: "/"}).in("root of / and /root"); len(found) != 0 {
+	if found := (Private{User: "root", Homes: []string{"/", "."}}).in("root of / and /root"); len(found) != 0 {
 		t.Errorf("found %v", found)
+	}
+}
+
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	for _, name := range []string{"inv\xff", "inv\xff/a"} {
+		dir := t.TempDir()
+		if os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755) != nil || os.WriteFile(filepath.Join(dir, name), nil, 0o644) != nil {
+			t.Skip("the file system has no such names")
+		}
+		if _, err := ReadFiles(dir); err == nil || !strings.Contains(err.Error(), `the name "inv\xff" is not UTF-8`) {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 
@@ -126,7 +161,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"out/x", "in/x", "file", "in"} {
-		if err := Apply(dir, []Change{{Path: path, Content: []byte("x")}}, &Places{}); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		if err := Apply(dir, []Change{{Path: path, Content: []byte("x")}}, nil); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -144,11 +179,11 @@ func TestChangesAreApplied(t *testing.T) {
 	before := Files{"a": {Content: []byte("1")}, "b": {Content: []byte("2")}, "c/d": {Content: []byte("3")}}
 	after := Files{"a": {Content: []byte("1"), Executable: true}, "c/d": {Content: []byte{0, 1}}, "e/f/g": {Content: nil}}
 	dir := t.TempDir()
-	if err := Apply(dir, Files{}.Changes(before), &Places{}); err != nil {
+	if err := Apply(dir, Files{}.Changes(before), nil); err != nil {
 		t.Fatal(err)
 	}
 	changes := before.Changes(after)
-	if err := Apply(dir, changes, &Places{}); err != nil {
+	if err := Apply(dir, changes, nil); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadFiles(dir)
@@ -158,7 +193,7 @@ func TestChangesAreApplied(t *testing.T) {
 	if got.Digest() != after.Digest() || got.Digest() == before.Digest() {
 		t.Error("digests")
 	}
-	if err := Apply(dir, changes, &Places{}); err == nil {
+	if err := Apply(dir, changes, nil); err == nil {
 		t.Error("changes of other files are applied")
 	}
 }

@@ -45,9 +45,6 @@ func (c *Cassette) Text() []byte {
 	list := make([]any, 0, len(c.Interactions))
 	for _, i := range c.Interactions {
 		request := i.Request.fields()
-		for key, value := range request {
-			request[key] = plain(value)
-		}
 		request["digest"] = i.Request.Digest()
 		list = append(list, map[string]any{"address": i.Address, "attempt": plain(i.Attempt), "request": request, "reply": i.Reply.fields()})
 	}

@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/projectfile"
 )
@@ -56,7 +57,7 @@ const MostFile = 4 << 20
 
 const mostFiles = 64 << 20 // of one attempt
 
-// ReadFiles reads a directory. Symbolic links and files that are too large are errors.
+// ReadFiles reads a directory. Symbolic links, names that a cassette cannot hold, and files that are too large are errors.
 func ReadFiles(dir string) (Files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -68,6 +69,8 @@ func ReadFiles(dir string) (Files, error) {
 		switch {
 		case err != nil:
 			return err
+		case !utf8.ValidString(name):
+			return fmt.Errorf("the name %q is not UTF-8; have the step use another name, or give it a reply", name)
 		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
 		case d.IsDir():
@@ -128,7 +131,8 @@ func (f Files) Changes(now Files) []Change {
 }
 
 // Apply makes changes in a directory. Nothing outside of it can be reached: not through a path, and not through a
-// symbolic link in the directory. A file that is not as it was is an error.
+// symbolic link in the directory. A file that is not as it was is an error. Nil places mean that the changes are of files as
+// they are, without placeholders.
 func Apply(dir string, changes []Change, p *Places) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -182,7 +186,7 @@ func (c Change) apply(root *os.Root, p *Places) error {
 
 // hideContent is Hide for the content of a file. Binary content has no placeholders.
 func (p *Places) hideContent(content []byte) []byte {
-	if bytes.IndexByte(content, 0) >= 0 {
+	if p == nil || bytes.IndexByte(content, 0) >= 0 {
 		return content
 	}
 	return []byte(p.Hide(string(content)))
@@ -190,7 +194,7 @@ func (p *Places) hideContent(content []byte) []byte {
 
 // showContent is Show for the content of a file.
 func (p *Places) showContent(content []byte) []byte {
-	if bytes.IndexByte(content, 0) >= 0 {
+	if p == nil || bytes.IndexByte(content, 0) >= 0 {
 		return content
 	}
 	return []byte(p.Show(string(content)))

@@ -2,8 +2,8 @@ package cassette
 
 import (
 	"cmp"
+	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -205,7 +205,7 @@ func (p *Places) hideValue(v any) any {
 // Private is what a file that others read must not contain.
 type Private struct {
 	Secret func(text string) bool // whether a text contains the value of a secret
-	Home   string                 // the user's home directory
+	Homes  []string               // the user's home directory, by all its names
 	User   string                 // the user's name
 }
 
@@ -277,31 +277,59 @@ func (i Interaction) parts() map[string]string {
 func (p Private) in(text string) map[string]func(line string) bool {
 	found := map[string]func(string) bool{}
 	add := func(what string, has func(string) bool) {
-		if has(text) {
-			found[what] = has
+		if has(text) || has(unescaped(text)) {
+			found[what] = func(line string) bool { return has(line) || has(unescaped(line)) }
 		}
 	}
-	if p.Secret != nil {
-		add("the value of a secret", p.Secret)
+	if p.Secret != nil && p.Secret(text) {
+		found["the value of a secret"] = p.Secret
 	}
-	if home := filepath.Clean(p.Home); p.Home != "" && home != string(os.PathSeparator) {
-		add("your home directory", func(s string) bool { return hasWord(s, home) })
+	for _, home := range p.Homes {
+		if home = filepath.Clean(home); filepath.IsAbs(home) && filepath.Dir(home) != home {
+			add("your home directory", func(s string) bool { return hasWord(s, home, isLetter) || hasWord(s, filepath.ToSlash(home), isLetter) })
+		}
 	}
-	if isPersonal(p.User) {
-		add("your user name", func(s string) bool { return hasWord(s, p.User) })
+	switch long := utf8.RuneCountInString(p.User) > 4; {
+	case !isPersonal(p.User):
+	case long: // a short one is often another word, or a part of a name
+		user := strings.ToLower(p.User)
+		add("your user name", func(s string) bool {
+			return hasWord(strings.ToLower(s), user, func(r rune) bool { return r != '_' && isLetter(r) })
+		})
+	default:
+		add("your user name", func(s string) bool { return hasWord(s, p.User, isLetter) })
 	}
 	return found
 }
 
+var percents = lazy.Regexp(`%[0-9A-Fa-f]{2}`)
+
+// unescaped returns a text without the escapes of JSON and of URLs, which may be escaped twice.
+func unescaped(text string) string {
+	text = strings.NewReplacer(`\\`, `\`, `\/`, "/", `\u002f`, "/", `\u002F`, "/", `\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`).Replace(text)
+	for range 2 {
+		text = percents().ReplaceAllStringFunc(text, func(s string) string {
+			b, _ := hex.DecodeString(s[1:])
+			return string(b)
+		})
+	}
+	return text
+}
+
 // isPersonal reports whether the name of a user says who that is. Others are words that texts need.
 func isPersonal(user string) bool {
-	common := []string{"admin", "build", "builder", "ci", "codespace", "dev", "developer", "docker", "guest", "home", "jenkins", "node", "nobody", "root", "runner", "test", "ubuntu", "user", "vagrant", "vscode", "work", "worker"}
+	common := []string{
+		"admin", "administrator", "ansible", "build", "builder", "ci", "codespace", "debian", "default", "deploy", "dev", "developer", "docker", "fedora", "git", "github", "gitlab", "guest",
+		"home", "jenkins", "local", "node", "nobody", "owner", "postgres", "root", "runner", "server", "service", "student", "system", "test", "tester", "ubuntu", "user", "username",
+		"vagrant", "vscode", "work", "worker",
+	}
 	return utf8.RuneCountInString(user) > 2 && !slices.Contains(common, strings.ToLower(user))
 }
 
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+
 // hasWord reports whether a text contains a word that is not a part of a longer one.
-func hasWord(text, word string) bool {
-	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+func hasWord(text, word string, inWord func(rune) bool) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], word)
 		if i < 0 {
