@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/extract"
 	"github.com/hocket-dev/hocket/workspace"
@@ -24,7 +25,7 @@ func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 	var out driver.Outcome
 	left, done, answer := c.branches(), c.task.Continues, c.task.Answer
 	if done != "" {
-		left = append([]workspace.Branch{{Name: merged, Commit: done}}, left...)
+		left = append([]workspace.Branch{{Name: workspace.MergedBefore, Commit: done}}, left...)
 	}
 	for {
 		m, err := c.store.Merge(ctx, c.run, left)
@@ -45,16 +46,13 @@ func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 			return out
 		}
 		done = out.Workspace
-		left = append([]workspace.Branch{{Name: merged, Commit: done}}, left[m.Next:]...)
+		left = append([]workspace.Branch{{Name: workspace.MergedBefore, Commit: done}}, left[m.Next:]...)
 	}
 	if out.Output == "" {
 		out.Output = c.summary(ctx, out.Workspace)
 	}
 	return out
 }
-
-// merged names what was merged so far.
-const merged = "merged"
 
 func (c *attemptAt) branches() []workspace.Branch {
 	var list []workspace.Branch
@@ -175,20 +173,57 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 		case len(markers) == 0:
 			return collected(ctx, w, c.task, driver.Outcome{})
 		}
-		why = "Conflict markers are left in " + places(markers) + ". "
+		why = "Conflict markers are left in " + places(markers) + ": remove them, then answer again. "
 	case answer != nil:
 		why = "The directory was removed, and has been made again. "
 	}
 	return driver.Outcome{Asks: &engine.Asked{
 		Address: c.task.Address,
-		Text:    why + "The changes of several steps conflict in " + conflict + ". Resolve the conflicts in the directory below, then answer.",
-		Detail:  w.Dir,
+		Text:    why + conflictText(m, conflict) + " Resolve that in the directory below, then answer resolved.",
+		Detail:  w.Root + "\n\n" + conflictHelp(m),
 		Options: []workflow.Option{
 			{Value: resolved, Description: fmt.Sprintf("merge %.12s continues with what is in the directory", m.Commit)}, // so that questions about others have another digest
-			{Value: GiveUp, Description: "the merge fails"},
+			{Value: GiveUp, Description: "the merge fails; what the steps have made is kept"},
 		},
 	}}
 }
+
+// conflictText says whose changes conflict.
+func conflictText(m workspace.Merged, conflict string) string {
+	if m.Sides[0].Name == workspace.MergedBefore { // perhaps the same person has just resolved a conflict there
+		return fmt.Sprintf("What was merged before is kept. Now the changes of %s conflict with it in %s.", m.Sides[1].Name, conflict)
+	}
+	return fmt.Sprintf("The changes of %s and %s conflict in %s.", m.Sides[0].Name, m.Sides[1].Name, conflict)
+}
+
+// conflictHelp says what is in the directory in which a person resolves conflicts, and which commands take one side there.
+func conflictHelp(m workspace.Merged) string {
+	var b strings.Builder
+	marked := false
+	files := make([]string, len(m.Conflicts))
+	for i, f := range m.Conflicts {
+		if files[i] = f.Path; f.Kind == "contents" {
+			marked = true
+		} else {
+			b.WriteString(f.Message + "\n")
+		}
+	}
+	a, other := m.Sides[0], m.Sides[1]
+	if marked {
+		fmt.Fprintf(&b, "The lines from <<<<<<< to ======= are those of %s, and from there to >>>>>>> those of %s.\n", a.Name, other.Name)
+	}
+	if all := strings.Join(files, ""); len(all) > 200 || !plainPaths().MatchString(all) {
+		files = []string{"FILE"}
+	}
+	b.WriteString("To take files as one side has them, run in the directory (a dot means all files; what that side does not have is removed):\n")
+	for _, side := range m.Sides {
+		fmt.Fprintf(&b, "  git restore -s %.12s -- %s   # %s\n", side.Commit, strings.Join(files, " "), side.Name)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// plainPaths matches paths that mean the same in every shell. Agents choose the names of files.
+var plainPaths = lazy.Regexp(`^[A-Za-z0-9_./-]+$`)
 
 // unresolved is the outcome if a person gives up.
 func unresolved(conflict string) driver.Outcome {

@@ -19,6 +19,8 @@ type Merged struct {
 	// that is possible: a workspace of it is where they are resolved.
 	Commit    string
 	Conflicts []Conflict
+	// Sides are what conflicts, as the markers name it. Each is a commit that Commit descends from.
+	Sides [2]Branch
 	// Next is the index of the first branch that was not merged, because of a conflict before. What
 	// resolves the conflict is merged with the branches from there on.
 	Next int
@@ -33,6 +35,9 @@ type Conflict struct {
 	// versions are the objects that were merged: the one of the base, and those of the sides; "" if there is none.
 	versions [3]string
 }
+
+// MergedBefore is the name of what several branches were merged into, when the next one conflicts with it.
+const MergedBefore = "merged"
 
 // Merge merges branches in their order, each into what came before. It stops at the first one with
 // conflicts. All descend from the base of a run. The store keeps the result for the run.
@@ -52,12 +57,20 @@ func (s *Store) Merge(ctx context.Context, run string, branches []Branch) (Merge
 	defer q.remove()
 	m, onto := Merged{Next: len(branches)}, branches[0]
 	for i, b := range branches[1:] {
-		if onto.Commit, m.Conflicts, err = q.merge(ctx, onto, b); err != nil {
+		into := onto
+		if onto.Commit, m.Conflicts, err = q.merge(ctx, into, b); err != nil {
 			return Merged{}, fmt.Errorf("merge of %s: %w", b.Name, err)
 		}
 		if m.Conflicts != nil {
-			m.Next = i + 2
+			m.Next, m.Sides = i+2, [2]Branch{into, b}
 			break
+		}
+		switch onto.Commit {
+		case into.Commit:
+		case b.Commit: // it has all of the other one
+			onto.Name = b.Name
+		default:
+			onto.Name = MergedBefore
 		}
 	}
 	m.Commit = onto.Commit
