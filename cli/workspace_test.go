@@ -25,6 +25,13 @@ steps:
   - {id: all, merge: {}}
   - {id: bad, agent: shell, workspace: own, config: {command: "echo c > c.txt; exit 3"}}
 `,
+		"c.yml": `name: c
+steps:
+  - {id: x, agent: shell, workspace: own, parallel_group: p, config: {command: echo x > new.txt}}
+  - {id: y, agent: shell, workspace: own, parallel_group: p, config: {command: echo y > new.txt}}
+  - {id: z, agent: shell, workspace: own, parallel_group: p, config: {command: echo z > new.txt}}
+  - {id: all, merge: {}}
+`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -61,11 +68,32 @@ steps:
 	says("step bad of run "+id+" failed, so it has made no workspace", "diff", id, "bad")
 	says("hocket diff "+id+" bad --attempt 1", "diff", id, "bad")
 	says("+c", "diff", id, "bad", "--attempt", "1")
+	says("hocket workspace open "+id+" bad --attempt 1", "workspace", "open", id, "bad")
+	says("hocket workspace open "+id+" 'tries[0]'", "workspace", "open", id, "tries")
+	if got := run(self, "diff", id); strings.Contains(got, "not merged") {
+		t.Errorf("hocket diff: %s", got)
+	}
+	conflict := regexp.MustCompile(`c-[a-z0-9]{8}`).FindString(run(self, "run", "c.yml"))
+	says("+z\nthis is only what led to the workspace of z; others were not merged with it:\n  hocket diff "+conflict+" x\n  hocket diff "+conflict+" y\n", "diff", conflict)
+	for _, verb := range []string{"diff", "workspace open"} { // a merge without anybody who resolves conflicts leaves nothing
+		got := run(self, append(strings.Fields(verb), conflict, "all")...)
+		if !strings.Contains(got, "failed, so it has made no workspace") || strings.Contains(got, "--attempt") {
+			t.Errorf("%s: %s", verb, got)
+		}
+		try := regexp.MustCompile("`hocket (" + verb + " [^`]*)`").FindStringSubmatch(got)
+		if try == nil {
+			t.Fatalf("%s suggests no command: %s", verb, got)
+		}
+		if got := run(self, strings.Fields(try[1])...); strings.Contains(got, "error:") {
+			t.Errorf("%s: %s", try[1], got)
+		}
+	}
 	for _, verb := range []string{"diff", "workspace open"} {
 		for _, n := range []string{"0", "-1"} {
 			says("invalid --attempt "+n+": attempts are counted from 1", append(strings.Fields(verb), id, "a", "--attempt="+n)...)
 		}
 	}
+	run(self, "workspace", "rm", conflict)
 	says("no directories of workspaces; they are removed when a run ends", "workspace", "list")
 
 	copied := strings.TrimSpace(run(self, "workspace", "open", id, "a"))
