@@ -322,17 +322,32 @@ func (e *UnseenChangeError) Hint() string {
 	return fmt.Sprintf("`hocket show %s` shows it; answer with the hash at its end: `hocket answer %s %s %s --change HASH`", e.Run, e.Run, e.Question, landIt)
 }
 
-// mayAnswer returns an error if an answer without the digest of a question would land another change than the one that was seen. When
-// a landing asks again, somebody who has seen its first question may still be about to answer that.
+// mayAnswer returns an error if an answer without the digest of a question would land another change than the one that was seen.
 func mayAnswer(run string, q *Question, a Answer) error {
-	if q == nil || a.Change == "" && (a.Value != landIt || !strings.HasPrefix(q.Text, changedNote)) {
+	switch {
+	case q == nil:
 		return nil
-	}
-	_, change, _ := cutLast(q.Detail, changeLine)
-	if a.Change == "" || !strings.HasPrefix(change, a.Change) {
+	case a.Change == "" && (a.Value != landIt || ChangeToName(*q) == ""):
+		return nil
+	case a.Change == "" || !strings.HasPrefix(changeOf(*q), a.Change):
 		return &UnseenChangeError{run, q.ID, a.Change}
 	}
 	return nil
+}
+
+// ChangeToName returns the hash that an answer to a question has to name ([Answer.Change]) so that it lands a change; "" if it need not name
+// one. When a landing asks again, somebody who has seen its first question may still be about to answer that.
+func ChangeToName(q Question) string {
+	if !strings.HasPrefix(q.Text, changedNote) {
+		return ""
+	}
+	return changeOf(q)
+}
+
+// changeOf returns the hash of the change that a question is about; "" if it is about none.
+func changeOf(q Question) string {
+	_, change, _ := cutLast(q.Detail, changeLine)
+	return change
 }
 
 // cutLast is like [strings.Cut] at the last place.

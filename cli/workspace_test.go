@@ -100,6 +100,33 @@ steps:
 	}
 }
 
+// When a landing asks again, the command below the question is accepted: it names the change.
+func TestCommandOfALandingThatAsksAgain(t *testing.T) {
+	dir, run := inRepository(t, map[string]string{
+		"a.txt": "1\n2\n3\n4\n",
+		"w.yml": `name: w
+steps:
+  - {id: a, agent: shell, workspace: own, config: {command: "echo 5 >> a.txt"}}
+  - {id: ship, land: patch}
+`,
+	})
+	id := regexp.MustCompile(`w-[a-z0-9]{8}`).FindString(run("hocket", "run", "w.yml"))
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n2\n3\n4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := run("hocket", "answer", id, "ship", "land", "--resume")
+	command := regexp.MustCompile(`hocket (answer \S+ ship land --change [0-9a-f]{8} --resume)   # exactly this change\n`).FindStringSubmatch(again)
+	if command == nil || !strings.Contains(again, "hocket answer "+id+" ship reject --resume ") {
+		t.Fatalf("it asks again:\n%s", again)
+	}
+	if shown := run("hocket", "show", id, "--json"); !strings.Contains(shown, command[1]) {
+		t.Errorf("hocket show --json: %s", shown)
+	}
+	if got := run("hocket", strings.Fields(command[1])...); !strings.Contains(got, "changed 1 file") {
+		t.Error(got)
+	}
+}
+
 // The commands for workspaces say which step they mean, and what they keep.
 func TestWorkspaceMessages(t *testing.T) {
 	_, run := inRepository(t, map[string]string{
