@@ -97,12 +97,15 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 	for _, f := range m.Conflicts {
 		list = append(list, fmt.Sprintf("%s (%s)", f.Path, f.Kind))
 	}
-	conflict := strings.Join(list, ", ")
+	conflict := fmt.Sprintf("the changes of %s and %s conflict in %s", m.Sides[0].Name, m.Sides[1].Name, strings.Join(list, ", "))
+	if m.Sides[0].Name == workspace.MergedBefore {
+		conflict = fmt.Sprintf("the changes of %s and those merged before conflict in %s", m.Sides[1].Name, strings.Join(list, ", "))
+	}
 	switch {
 	case c.byPerson():
 		return c.askResolved(ctx, m, conflict, answer)
 	case c.task.Agent == workflow.MergeAgent && !c.task.ByPerson():
-		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict, Permanent: true}}
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: conflict + "; with on_conflict in the merge, a person or an agent resolves that", Permanent: true}}
 	}
 	with := *c.task
 	with.Prompt = strings.TrimSpace(fmt.Sprintf("%s\n\nThe changes of several agents conflict. Resolve the conflicts in the files below, in this directory: keep what each side intended, and leave no conflict markers. A file that one side changed and another one deleted is there without markers: keep or delete it.\n\n%s", c.task.Prompt, conflictList(m.Conflicts)))
@@ -162,6 +165,9 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	}
 	defer w.Close()
 	why := ""
+	if m.Sides[0].Name == workspace.MergedBefore { // perhaps by the same person, whose shell is in a directory that is gone
+		why = "What was merged before is kept, and the directory is a new one: cd into it again. "
+	}
 	switch {
 	case answer != nil && answer.Value == GiveUp:
 		return collected(ctx, w, c.task, unresolved(conflict))
@@ -179,21 +185,13 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	}
 	return driver.Outcome{Asks: &engine.Asked{
 		Address: c.task.Address,
-		Text:    why + conflictText(m, conflict) + " Resolve that in the directory below, then answer resolved.",
+		Text:    why + "T" + strings.TrimPrefix(conflict, "t") + ". Resolve that in the directory below, then answer resolved.",
 		Detail:  w.Root + "\n\n" + conflictHelp(m),
 		Options: []workflow.Option{
 			{Value: resolved, Description: fmt.Sprintf("merge %.12s continues with what is in the directory", m.Commit)}, // so that questions about others have another digest
 			{Value: GiveUp, Description: "the merge fails; what the steps have made is kept"},
 		},
 	}}
-}
-
-// conflictText says whose changes conflict.
-func conflictText(m workspace.Merged, conflict string) string {
-	if m.Sides[0].Name == workspace.MergedBefore { // perhaps the same person has just resolved a conflict there
-		return fmt.Sprintf("What was merged before is kept. Now the changes of %s conflict with it in %s.", m.Sides[1].Name, conflict)
-	}
-	return fmt.Sprintf("The changes of %s and %s conflict in %s.", m.Sides[0].Name, m.Sides[1].Name, conflict)
 }
 
 // conflictHelp says what is in the directory in which a person resolves conflicts, and which commands take one side there.
@@ -227,7 +225,7 @@ var plainPaths = lazy.Regexp(`^[A-Za-z0-9_./-]+$`)
 
 // unresolved is the outcome if a person gives up.
 func unresolved(conflict string) driver.Outcome {
-	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: conflict + ", which nobody resolved", Permanent: true}}
 }
 
 // conflicted returns the workspace in which a person resolves conflicts, and whether it is the one in which the

@@ -129,7 +129,7 @@ func TestPersonTakesOneSide(t *testing.T) {
 	}
 	reply(t, r, "resolved")
 	q, _ = asked(t, r, "a.txt")
-	if !strings.HasPrefix(q.Text, "What was merged before is kept. Now the changes of z conflict with it in a.txt (contents), b.txt (modify/delete).") || !strings.Contains(q.Detail, "b.txt deleted in z and modified in merged") {
+	if !strings.HasPrefix(q.Text, "What was merged before is kept, and the directory is a new one: cd into it again. The changes of z and those merged before conflict in a.txt (contents), b.txt (modify/delete).") || !strings.Contains(q.Detail, "b.txt deleted in z and modified in merged") {
 		t.Errorf("%s\n%s", q.Text, q.Detail)
 	}
 	take("z")

@@ -152,14 +152,14 @@ func TestConflicts(t *testing.T) {
 	}
 	const files = "1\n2\n3\na.txt\nl.txt\nr.txt\nt.txt\nw.yml"
 	t.Run("fail", func(t *testing.T) {
-		if _, res := merging(t, "merge: {}"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt (contents)") {
+		if _, res := merging(t, "merge: {}"); res.Status != engine.Failed || !strings.Contains(res.Error, "the changes of left and right conflict in a.txt (contents); with on_conflict in the merge, a person or an agent resolves that") {
 			t.Errorf("%s: %s", res.Status, res.Error)
 		}
 	})
 	t.Run("error edge", func(t *testing.T) {
 		_, res := merging(t, `merge: {}, error: alas}
   - {id: alas, agent: editor, prompt: "echo '${failure.error}'"`)
-		if res.Status != engine.Success || output(res, "alas") != "conflict in a.txt (contents)" {
+		if res.Status != engine.Success || output(res, "alas") != "the changes of left and right conflict in a.txt (contents); with on_conflict in the merge, a person or an agent resolves that" {
 			t.Errorf("%s: %s: %q", res.Status, res.Error, output(res, "alas"))
 		}
 	})

@@ -128,6 +128,7 @@ func (a *app) failedText(ctx context.Context, d *drive, res engine.Result) strin
 			b.WriteString("  " + a.self("diff", id) + "   # nothing has landed; this is kept\n")
 		case first.Agent == workflow.MergeAgent:
 			b.WriteString("  " + a.self("diff", id) + "   # what the steps have made is kept\n")
+			b.WriteString("  " + a.self("replan", id, "--with", "FILE") + "   # continues with another on_conflict\n")
 		case first.Attempts > 0 && first.Agent != "": // others have no log
 			b.WriteString("  " + a.self("logs", id, first.Address) + "\n")
 		}
