@@ -197,20 +197,25 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 // conflictHelp says what is in the directory in which a person resolves conflicts, and which commands take one side there.
 func conflictHelp(m workspace.Merged) string {
 	var b strings.Builder
-	marked := false
-	files := make([]string, len(m.Conflicts))
-	for i, f := range m.Conflicts {
-		if files[i] = f.Path; f.Kind == "contents" {
-			marked = true
-		} else {
+	marked, exact := false, true // exact: the commands are about these files
+	var files []string
+	for _, f := range m.Conflicts {
+		files = append(files, f.Path)
+		exact = exact && !f.Renamed && (f.Kind == "contents" || f.Kind == "modify/delete" || f.Kind == "binary")
+		if f.Kind != "contents" {
 			b.WriteString(f.Message + "\n")
+			continue
+		}
+		marked = true
+		if f.Renamed {
+			fmt.Fprintf(&b, "%s has another name on one side, which is at its markers.\n", f.Path)
 		}
 	}
 	a, other := m.Sides[0], m.Sides[1]
 	if marked {
 		fmt.Fprintf(&b, "The lines from <<<<<<< to ======= are those of %s, and from there to >>>>>>> those of %s.\n", a.Name, other.Name)
 	}
-	if all := strings.Join(files, ""); len(all) > 200 || !plainPaths().MatchString(all) {
+	if all := strings.Join(files, ""); !exact || len(all) > 200 || !plainPaths().MatchString(all) {
 		files = []string{"FILE"}
 	}
 	b.WriteString("To take files as one side has them, run in the directory (a dot means all files; what that side does not have is removed):\n")

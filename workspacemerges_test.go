@@ -143,6 +143,24 @@ func TestPersonTakesOneSide(t *testing.T) {
 	}
 }
 
+// What one side has renamed cannot be taken from the other one under that name.
+func TestConflictInARenamedFile(t *testing.T) {
+	files := map[string]string{"old.txt": "1\n2\n3\n4\n5\n6\n", "w.yml": `
+name: w
+steps:
+  - {id: x, agent: editor, workspace: own, parallel_group: p, prompt: "sed s/3/x/ old.txt > new.txt; rm old.txt"}
+  - {id: y, agent: editor, workspace: own, parallel_group: p, prompt: "sed s/3/y/ old.txt > o; mv o old.txt"}
+  - {id: all, merge: {on_conflict: human}}
+`}
+	p, _ := repository(t, files, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	q, text := asked(t, r, "new.txt")
+	if !strings.Contains(q.Detail, "\nnew.txt has another name on one side, which is at its markers.\n") || !strings.Contains(text, ">>>>>>> y:old.txt\n") || !strings.Contains(q.Detail, " -- FILE   # y") {
+		t.Errorf("%s\n%s\n%s", q.Text, q.Detail, text)
+	}
+}
+
 // The names of files in a question are never part of a command if a shell could read them otherwise.
 func TestNamesInCommandsForConflicts(t *testing.T) {
 	files := map[string]string{"a b;c.txt": "one\n", "w.yml": `

@@ -32,6 +32,8 @@ type Conflict struct {
 	// Kind is what git calls the conflict, such as contents, modify/delete, rename/rename or binary.
 	Kind    string
 	Message string
+	// Renamed means that one of the sides has the file under another name.
+	Renamed bool
 	// versions are the objects that were merged: the one of the base, and those of the sides; "" if there is none.
 	versions [3]string
 }
@@ -63,6 +65,9 @@ func (s *Store) Merge(ctx context.Context, run string, branches []Branch) (Merge
 		}
 		if m.Conflicts != nil {
 			m.Next, m.Sides = i+2, [2]Branch{into, b}
+			if err := q.findRenames(ctx, m); err != nil {
+				return Merged{}, err
+			}
 			break
 		}
 		switch onto.Commit {
@@ -109,6 +114,25 @@ func (q *quarantine) merge(ctx context.Context, into, other Branch) (string, []C
 	}
 	commit, err := q.commit(ctx, tree, "Merge "+other.Name, a, b)
 	return commit, conflicts, err
+}
+
+// findRenames notes which of the files that conflict a side has under another name.
+func (q *quarantine) findRenames(ctx context.Context, m Merged) error {
+	for n, side := range m.Sides {
+		has := map[string]bool{}
+		err := q.eachEntry(ctx, side.Commit, pathsOf(m.Conflicts), func(_, path string) error {
+			has[path] = true
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i := range m.Conflicts {
+			f := &m.Conflicts[i]
+			f.Renamed = f.Renamed || strings.Contains(f.Kind, "rename") || f.versions[n+1] != "" && !has[f.Path]
+		}
+	}
+	return nil
 }
 
 // mergeTree merges two commits into a tree, with conflict markers if there are conflicts.
@@ -295,6 +319,21 @@ func markerCounts(content string) map[string]int {
 
 // eachFile reads some files of a tree, without links.
 func (g git) eachFile(ctx context.Context, tree string, paths []string, do func(mode, path, content string) error) error {
+	return g.eachEntry(ctx, tree, paths, func(info, path string) error {
+		f := strings.Fields(info)
+		if len(f) != 3 || f[1] != "blob" || f[0] == "120000" {
+			return nil
+		}
+		content, _, err := g.run(ctx, nil, "cat-file", "blob", f[2])
+		if err == nil {
+			err = do(f[0], path, content)
+		}
+		return err
+	})
+}
+
+// eachEntry lists what a tree has at some paths and below, with its mode, kind and object.
+func (g git) eachEntry(ctx context.Context, tree string, paths []string, do func(info, path string) error) error {
 	const atOnce = 100 // systems limit how long arguments are
 	var entries []string
 	for some := range slices.Chunk(paths, atOnce) {
@@ -306,15 +345,7 @@ func (g git) eachFile(ctx context.Context, tree string, paths []string, do func(
 	}
 	for _, entry := range entries {
 		info, path, _ := strings.Cut(entry, "\t")
-		f := strings.Fields(info)
-		if len(f) != 3 || f[1] != "blob" || f[0] == "120000" {
-			continue
-		}
-		content, _, err := g.run(ctx, nil, "cat-file", "blob", f[2])
-		if err == nil {
-			err = do(f[0], path, content)
-		}
-		if err != nil {
+		if err := do(info, path); err != nil {
 			return err
 		}
 	}
