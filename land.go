@@ -41,19 +41,19 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 		landed, found, err := c.store.Finish(ctx, l) // a process that landed it was killed
 		switch {
 		case err != nil:
-			return unlanded(ctx, err)
+			return c.unlanded(ctx, err)
 		case found:
 			return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
 		}
 	}
 	if c.task.Answer == nil { // what was landed before, by an earlier plan of the run, was another landing
 		if err := c.store.Forget(ctx, l); err != nil {
-			return unlanded(ctx, err)
+			return c.unlanded(ctx, err)
 		}
 	}
 	plan, err := c.store.Plan(ctx, l, maxLandDiff)
 	if err != nil {
-		return unlanded(ctx, err)
+		return c.unlanded(ctx, err)
 	}
 	for _, e := range plan.Ended {
 		c.at.Log([]byte(e.String() + "\n"))
@@ -71,7 +71,7 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	case errors.As(err, &changed): // since it was planned
 		return c.asksAgain(landQuestion(l, changed.Plan), changedNote)
 	case err != nil:
-		return unlanded(ctx, err)
+		return c.unlanded(ctx, err)
 	}
 	return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
 }
@@ -255,7 +255,7 @@ func landedText(l workspace.Landing, landed workspace.Landed) string {
 }
 
 // unlanded returns the outcome of a landing that failed. A conflict has its own kind, so that a workflow can tell.
-func unlanded(ctx context.Context, err error) driver.Outcome {
+func (c *attemptAt) unlanded(ctx context.Context, err error) driver.Outcome {
 	fault := driver.FaultOf(ctx, err)
 	if errors.As(err, new(*workspace.BranchError)) && fault.Kind == engine.FaultError {
 		fault.Permanent = true
@@ -263,8 +263,19 @@ func unlanded(ctx context.Context, err error) driver.Outcome {
 	var conflict *workspace.LandConflictError
 	if errors.As(err, &conflict) && fault.Kind == engine.FaultError {
 		fault.Kind, fault.Permanent = engine.FaultConflict, true
+		if conflict.WithCheckout() {
+			fault.Message += c.mergeByHand(conflict)
+		}
 	}
 	return driver.Outcome{Fault: fault}
+}
+
+// mergeByHand says how a person brings a change into a checkout that it does not fit.
+func (c *attemptAt) mergeByHand(conflict *workspace.LandConflictError) string {
+	if conflict.Mergeable {
+		return fmt.Sprintf("; to merge it by hand, commit or stash your own work and run `hocket diff %s | git apply -3`", c.run)
+	}
+	return fmt.Sprintf("; to apply what fits, and have the rest in files *.rej, run `hocket diff %s | git apply --reject`", c.run)
 }
 
 // The executors of Hocket's own that work on workspaces. What they do happens around attempts, because it needs the
@@ -311,17 +322,32 @@ func (e *UnseenChangeError) Hint() string {
 	return fmt.Sprintf("`hocket show %s` shows it; answer with the hash at its end: `hocket answer %s %s %s --change HASH`", e.Run, e.Run, e.Question, landIt)
 }
 
-// mayAnswer returns an error if an answer without the digest of a question would land another change than the one that was seen. When
-// a landing asks again, somebody who has seen its first question may still be about to answer that.
+// mayAnswer returns an error if an answer without the digest of a question would land another change than the one that was seen.
 func mayAnswer(run string, q *Question, a Answer) error {
-	if q == nil || a.Change == "" && (a.Value != landIt || !strings.HasPrefix(q.Text, changedNote)) {
+	switch {
+	case q == nil:
 		return nil
-	}
-	_, change, _ := cutLast(q.Detail, changeLine)
-	if a.Change == "" || !strings.HasPrefix(change, a.Change) {
+	case a.Change == "" && (a.Value != landIt || ChangeToName(*q) == ""):
+		return nil
+	case a.Change == "" || !strings.HasPrefix(changeOf(*q), a.Change):
 		return &UnseenChangeError{run, q.ID, a.Change}
 	}
 	return nil
+}
+
+// ChangeToName returns the hash that an answer to a question has to name ([Answer.Change]) so that it lands a change; "" if it need not name
+// one. When a landing asks again, somebody who has seen its first question may still be about to answer that.
+func ChangeToName(q Question) string {
+	if !strings.HasPrefix(q.Text, changedNote) {
+		return ""
+	}
+	return changeOf(q)
+}
+
+// changeOf returns the hash of the change that a question is about; "" if it is about none.
+func changeOf(q Question) string {
+	_, change, _ := cutLast(q.Detail, changeLine)
+	return change
 }
 
 // cutLast is like [strings.Cut] at the last place.

@@ -119,7 +119,7 @@ steps:
 	}
 	p, dir := at("land: branch, branch: topic")
 	git(t, dir, "branch", "topic")
-	fails(p, "step ship of w cannot land: branch topic exists already: choose another name")
+	fails(p, "step ship of w cannot land: branch topic exists already: rename or remove it, or choose another name")
 	p, dir = at("land: branch")
 	git(t, dir, "branch", "hocket")
 	fails(p, "step ship of w cannot land: branch hocket exists, and git cannot have the branch hocket/run beside it")
@@ -133,7 +133,7 @@ steps:
 	p, dir = at("land: branch, branch: made, retry: 5")
 	writeFile(t, filepath.Join(dir, "w.yml"), strings.Replace(readFile(t, dir, "w.yml"), "echo two", "git -C "+dir+" branch made; echo two", 1))
 	res := wait(t, start(t, p, "w.yml", nil))
-	if res.Status != engine.Failed || !strings.Contains(res.Error, "branch made exists already: choose another name") {
+	if res.Status != engine.Failed || !strings.Contains(res.Error, "branch made exists already: rename or remove it, or choose another name") {
 		t.Errorf("%s: %s", res.Status, res.Error)
 	}
 	for _, s := range res.Steps {

@@ -93,7 +93,7 @@ func TestRepositoryChangesDuringARun(t *testing.T) {
 		"detached": {how: "commit", do: func(t *testing.T, dir string) { git(t, dir, "checkout", "-q", "--detach") },
 			fails: "no branch is checked out in", repair: func(t *testing.T, dir string) { git(t, dir, "checkout", "-q", "main") }},
 		"the branch exists": {how: "branch, branch: topic", do: func(t *testing.T, dir string) { git(t, dir, "branch", "topic") },
-			fails: "branch topic exists already: choose another name", repair: func(t *testing.T, dir string) { git(t, dir, "branch", "-D", "topic") }, branch: "topic"},
+			fails: "branch topic exists already: rename or remove it, or choose another name", repair: func(t *testing.T, dir string) { git(t, dir, "branch", "-D", "topic") }, branch: "topic"},
 		"a rebase is under way": {how: "commit", do: conflicting, fails: "a merge or rebase is in progress in",
 			repair: func(t *testing.T, dir string) { git(t, dir, "rebase", "--abort") }},
 		"unmerged files": {how: "patch", do: conflicting, fails: "w.yml is unmerged: finish or abort the merge first",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/extract"
 	"github.com/hocket-dev/hocket/workspace"
@@ -24,7 +25,7 @@ func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 	var out driver.Outcome
 	left, done, answer := c.branches(), c.task.Continues, c.task.Answer
 	if done != "" {
-		left = append([]workspace.Branch{{Name: merged, Commit: done}}, left...)
+		left = append([]workspace.Branch{{Name: workspace.MergedBefore, Commit: done}}, left...)
 	}
 	for {
 		m, err := c.store.Merge(ctx, c.run, left)
@@ -45,16 +46,13 @@ func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 			return out
 		}
 		done = out.Workspace
-		left = append([]workspace.Branch{{Name: merged, Commit: done}}, left[m.Next:]...)
+		left = append([]workspace.Branch{{Name: workspace.MergedBefore, Commit: done}}, left[m.Next:]...)
 	}
 	if out.Output == "" {
 		out.Output = c.summary(ctx, out.Workspace)
 	}
 	return out
 }
-
-// merged names what was merged so far.
-const merged = "merged"
 
 func (c *attemptAt) branches() []workspace.Branch {
 	var list []workspace.Branch
@@ -99,9 +97,12 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 	for _, f := range m.Conflicts {
 		list = append(list, fmt.Sprintf("%s (%s)", f.Path, f.Kind))
 	}
-	conflict := strings.Join(list, ", ")
+	conflict := fmt.Sprintf("the changes of %s and %s conflict in %s", m.Sides[0].Name, m.Sides[1].Name, strings.Join(list, ", "))
+	if m.Sides[0].Name == workspace.MergedBefore {
+		conflict = fmt.Sprintf("the changes of %s and those merged before conflict in %s", m.Sides[1].Name, strings.Join(list, ", "))
+	}
 	if c.task.Agent == workflow.MergeAgent && !c.task.ByPerson() {
-		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict, Permanent: true}}
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: conflict + "; with on_conflict in the merge, a person or an agent resolves that", Permanent: true}}
 	}
 	c.of.p.o.Trial.joined(c.task, "")
 	if c.byPerson() {
@@ -165,6 +166,9 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	}
 	defer w.Close()
 	why := ""
+	if m.Sides[0].Name == workspace.MergedBefore { // perhaps by the same person, whose shell is in a directory that is gone
+		why = "What was merged before is kept, and the directory is a new one: cd into it again. "
+	}
 	switch {
 	case answer != nil && answer.Value == GiveUp:
 		return collected(ctx, w, c.task, unresolved(conflict))
@@ -176,24 +180,58 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 		case len(markers) == 0:
 			return collected(ctx, w, c.task, driver.Outcome{})
 		}
-		why = "Conflict markers are left in " + places(markers) + ". "
+		why = "Conflict markers are left in " + places(markers) + ": remove them, then answer again. "
 	case answer != nil:
 		why = "The directory was removed, and has been made again. "
 	}
 	return driver.Outcome{Asks: &engine.Asked{
 		Address: c.task.Address,
-		Text:    why + "The changes of several steps conflict in " + conflict + ". Resolve the conflicts in the directory below, then answer.",
-		Detail:  w.Dir,
+		Text:    why + "T" + strings.TrimPrefix(conflict, "t") + ". Resolve that in the directory below, then answer resolved.",
+		Detail:  w.Root + "\n\n" + conflictHelp(m),
 		Options: []workflow.Option{
 			{Value: resolved, Description: fmt.Sprintf("merge %.12s continues with what is in the directory", m.Commit)}, // so that questions about others have another digest
-			{Value: GiveUp, Description: "the merge fails"},
+			{Value: GiveUp, Description: "the merge fails; what the steps have made is kept"},
 		},
 	}}
 }
 
+// conflictHelp says what is in the directory in which a person resolves conflicts, and which commands take one side there.
+func conflictHelp(m workspace.Merged) string {
+	var b strings.Builder
+	marked, exact := false, true // exact: the commands are about these files
+	var files []string
+	for _, f := range m.Conflicts {
+		files = append(files, f.Path)
+		exact = exact && !f.Renamed && (f.Kind == "contents" || f.Kind == "modify/delete" || f.Kind == "binary")
+		if f.Kind != "contents" {
+			b.WriteString(f.Message + "\n")
+			continue
+		}
+		marked = true
+		if f.Renamed {
+			fmt.Fprintf(&b, "%s has another name on one side, which is at its markers.\n", f.Path)
+		}
+	}
+	a, other := m.Sides[0], m.Sides[1]
+	if marked {
+		fmt.Fprintf(&b, "The lines from <<<<<<< to ======= are those of %s, and from there to >>>>>>> those of %s.\n", a.Name, other.Name)
+	}
+	if all := strings.Join(files, ""); !exact || len(all) > 200 || !plainPaths().MatchString(all) {
+		files = []string{"FILE"}
+	}
+	b.WriteString("To take files as one side has them, run in the directory (a dot means all files; what that side does not have is removed):\n")
+	for _, side := range m.Sides {
+		fmt.Fprintf(&b, "  git restore -s %.12s -- %s   # %s\n", side.Commit, strings.Join(files, " "), side.Name)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// plainPaths matches paths that mean the same in every shell. Agents choose the names of files.
+var plainPaths = lazy.Regexp(`^[A-Za-z0-9_./-]+$`)
+
 // unresolved is the outcome if a person gives up.
 func unresolved(conflict string) driver.Outcome {
-	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: conflict + ", which nobody resolved", Permanent: true}}
 }
 
 // conflicted returns the workspace in which a person resolves conflicts, and whether it is the one in which the

@@ -2,6 +2,7 @@ package hocket_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +15,13 @@ import (
 func asked(t *testing.T, r *hocket.Run, name string) (hocket.Question, string) {
 	t.Helper()
 	q := question(t, r)
-	return q, readFile(t, q.Detail, name)
+	return q, readFile(t, place(q), name)
+}
+
+// place returns the directory in which a question wants conflicts to be resolved.
+func place(q hocket.Question) string {
+	dir, _, _ := strings.Cut(q.Detail, "\n")
+	return dir
 }
 
 const threeBranches = `
@@ -42,7 +49,7 @@ func TestPersonResolvesConflictsInTurn(t *testing.T) {
 	if text != "<<<<<<< x\nx\n=======\ny\n>>>>>>> y\n" {
 		t.Fatalf("the first conflict is\n%s", text)
 	}
-	writeFile(t, filepath.Join(first.Detail, "a.txt"), "x and y\n")
+	writeFile(t, filepath.Join(place(first), "a.txt"), "x and y\n")
 	if res := reply(t, r, "resolved"); res.Status != engine.Waiting {
 		t.Fatalf("%s: %s", res.Status, res.Error)
 	}
@@ -64,7 +71,7 @@ func TestPersonResolvesConflictsInTurn(t *testing.T) {
 	if res := reply(t, r, "resolved"); res.Status != engine.Waiting { // the same question, answered too early again
 		t.Fatalf("%s: %s", res.Status, res.Error)
 	}
-	writeFile(t, filepath.Join(question(t, r).Detail, "a.txt"), "all\n")
+	writeFile(t, filepath.Join(place(question(t, r)), "a.txt"), "all\n")
 	res := reply(t, r, "resolved")
 	if got := output(res, "look"); res.Status != engine.Success || got != "all\nb.txt\nx.txt\ny.txt\nz.txt" && got != "all\nb.txt\nx.txt\ny.txt\nz.txt\n" {
 		t.Errorf("%s: %s: %q", res.Status, res.Error, got)
@@ -77,7 +84,7 @@ func TestPersonIsAskedAboutEveryConflict(t *testing.T) {
 	r := start(t, p, "w.yml", nil)
 	wait(t, r)
 	q, _ := asked(t, r, "a.txt")
-	writeFile(t, filepath.Join(q.Detail, "a.txt"), "resolved\n")
+	writeFile(t, filepath.Join(place(q), "a.txt"), "resolved\n")
 	if res := reply(t, r, "resolved"); res.Status != engine.Waiting {
 		t.Fatalf("%s: %s: %q", res.Status, res.Error, output(res, "look"))
 	}
@@ -85,12 +92,89 @@ func TestPersonIsAskedAboutEveryConflict(t *testing.T) {
 	if !strings.Contains(q.Text, "b.txt (modify/delete)") || text != "resolved\n" {
 		t.Fatalf("%s: a.txt is %q", q.Text, text)
 	}
-	if err := os.Remove(filepath.Join(q.Detail, "b.txt")); err != nil {
+	if err := os.Remove(filepath.Join(place(q), "b.txt")); err != nil {
 		t.Fatal(err)
 	}
 	res := reply(t, r, "resolved")
 	if got := output(res, "look"); res.Status != engine.Success || !strings.HasPrefix(got, "resolved\n") || strings.Contains(got, "\nb.txt") {
 		t.Errorf("%s: %s: %q", res.Status, res.Error, got)
+	}
+}
+
+// The question says whose changes conflict, also the second time, and with which commands a person takes one side.
+func TestPersonTakesOneSide(t *testing.T) {
+	p, _ := repository(t, branching("echo x > a.txt; echo x > b.txt", "echo y > a.txt", "echo z > a.txt; rm b.txt"), hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	take := func(side string) {
+		t.Helper()
+		q := question(t, r)
+		for line := range strings.Lines(q.Detail) {
+			if command, name, _ := strings.Cut(strings.TrimSpace(line), "   # "); name == side {
+				if out, err := exec.Command("sh", "-c", "cd '"+place(q)+"' && "+command).CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", command, err, out)
+				}
+				return
+			}
+		}
+		t.Fatalf("no command takes the side of %s:\n%s", side, q.Detail)
+	}
+	q, _ := asked(t, r, "a.txt")
+	if !strings.HasPrefix(q.Text, "The changes of x and y conflict in a.txt (contents).") {
+		t.Error(q.Text)
+	}
+	take("y")
+	if _, text := asked(t, r, "a.txt"); text != "y\n" {
+		t.Errorf("the side of y is %q", text)
+	}
+	reply(t, r, "resolved")
+	q, _ = asked(t, r, "a.txt")
+	if !strings.HasPrefix(q.Text, "What was merged before is kept, and the directory is a new one: cd into it again. The changes of z and those merged before conflict in a.txt (contents), b.txt (modify/delete).") || !strings.Contains(q.Detail, "b.txt deleted in z and modified in merged") {
+		t.Errorf("%s\n%s", q.Text, q.Detail)
+	}
+	take("z")
+	if _, err := os.Stat(filepath.Join(place(q), "b.txt")); err == nil {
+		t.Error("b.txt is there, which z has removed")
+	}
+	take("merged")
+	res := reply(t, r, "resolved")
+	if got := output(res, "look"); res.Status != engine.Success || !strings.HasPrefix(got, "y\n") || !strings.Contains(got, "b.txt") {
+		t.Errorf("%s: %s: %q", res.Status, res.Error, got)
+	}
+}
+
+// What one side has renamed cannot be taken from the other one under that name.
+func TestConflictInARenamedFile(t *testing.T) {
+	files := map[string]string{"old.txt": "1\n2\n3\n4\n5\n6\n", "w.yml": `
+name: w
+steps:
+  - {id: x, agent: editor, workspace: own, parallel_group: p, prompt: "sed s/3/x/ old.txt > new.txt; rm old.txt"}
+  - {id: y, agent: editor, workspace: own, parallel_group: p, prompt: "sed s/3/y/ old.txt > o; mv o old.txt"}
+  - {id: all, merge: {on_conflict: human}}
+`}
+	p, _ := repository(t, files, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	q, text := asked(t, r, "new.txt")
+	if !strings.Contains(q.Detail, "\nnew.txt has another name on one side, which is at its markers.\n") || !strings.Contains(text, ">>>>>>> y:old.txt\n") || !strings.Contains(q.Detail, " -- FILE   # y") {
+		t.Errorf("%s\n%s\n%s", q.Text, q.Detail, text)
+	}
+}
+
+// The names of files in a question are never part of a command if a shell could read them otherwise.
+func TestNamesInCommandsForConflicts(t *testing.T) {
+	files := map[string]string{"a b;c.txt": "one\n", "w.yml": `
+name: w
+steps:
+  - {id: x, agent: editor, workspace: own, parallel_group: p, prompt: "echo x > 'a b;c.txt'"}
+  - {id: y, agent: editor, workspace: own, parallel_group: p, prompt: "echo y > 'a b;c.txt'"}
+  - {id: all, merge: {on_conflict: human}}
+`}
+	p, _ := repository(t, files, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	if q := question(t, r); !strings.Contains(q.Detail, " -- FILE   # x\n") || strings.Contains(q.Detail, "a b;c.txt") {
+		t.Errorf("%s\n%s", q.Text, q.Detail)
 	}
 }
 
@@ -115,14 +199,14 @@ func TestDirectoryOfAConflictStays(t *testing.T) {
 	wait(t, r)
 	reply(t, r, "resolved")
 	q, _ := asked(t, r, "a.txt")
-	writeFile(t, filepath.Join(q.Detail, "a.txt"), "mine\n")
+	writeFile(t, filepath.Join(place(q), "a.txt"), "mine\n")
 	if _, err := p.RemoveWorkspaces(t.Context(), func(hocket.Workspace) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	if _, text := asked(t, r, "a.txt"); text != "mine\n" {
 		t.Fatalf("the directory has %q", text)
 	}
-	for dir := q.Detail; filepath.Base(dir) != "workspaces"; dir = filepath.Dir(dir) {
+	for dir := place(q); filepath.Base(dir) != "workspaces"; dir = filepath.Dir(dir) {
 		if filepath.Base(filepath.Dir(dir)) == "work" { // of the run
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
@@ -137,7 +221,7 @@ func TestDirectoryOfAConflictStays(t *testing.T) {
 	if !strings.HasPrefix(q.Text, "The directory was removed, and has been made again.") || !strings.HasPrefix(text, "<<<<<<<") {
 		t.Fatalf("%s\n%s", q.Text, text)
 	}
-	writeFile(t, filepath.Join(q.Detail, "a.txt"), "again\n")
+	writeFile(t, filepath.Join(place(q), "a.txt"), "again\n")
 	res := reply(t, r, "resolved")
 	if got := output(res, "look"); res.Status != engine.Success || !strings.HasPrefix(got, "again\n") {
 		t.Errorf("%s: %s: %q", res.Status, res.Error, got)
@@ -217,7 +301,7 @@ func TestLookingAtAResolution(t *testing.T) {
 	}
 	all := func(hocket.Workspace) bool { return true }
 	for _, text := range []string{"begun", "more"} {
-		writeFile(t, filepath.Join(q.Detail, "a.txt"), text+"\n")
+		writeFile(t, filepath.Join(place(q), "a.txt"), text+"\n")
 		shows(text)
 		if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
 			t.Fatal(err)
@@ -226,7 +310,7 @@ func TestLookingAtAResolution(t *testing.T) {
 			t.Fatalf("the directory has %q", now)
 		}
 	}
-	writeFile(t, filepath.Join(q.Detail, "a.txt"), "all\n")
+	writeFile(t, filepath.Join(place(q), "a.txt"), "all\n")
 	if _, err := r.Cancel(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +318,7 @@ func TestLookingAtAResolution(t *testing.T) {
 	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(q.Detail); err == nil {
+	if _, err := os.Stat(place(q)); err == nil {
 		t.Error("the directory was not removed")
 	}
 	shows("all")

@@ -54,6 +54,41 @@ func (r *Run) Diff(ctx context.Context, m Made, limit int) (Diff, error) {
 	return store.Diff(ctx, from, to, limit)
 }
 
+// Unmerged returns the steps whose changes are not part of what [Run.Diff] shows without an address, because no step has merged them with it,
+// and the step whose workspace that shows.
+func (r *Run) Unmerged(ctx context.Context) (last string, others []string, err error) {
+	state, err := r.State(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	var commits []string
+	made := map[string]string{} // by which step
+	for _, step := range state.Result.Steps {
+		if step.Workspace == "" {
+			continue
+		}
+		commits = append(commits, step.Workspace)
+		if made[step.Workspace] == "" { // others, such as a landing, pass it on
+			made[step.Workspace] = step.Address
+		}
+	}
+	if len(made) < 2 {
+		return "", nil, nil
+	}
+	store, err := r.p.workspaces(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	shown := commits[len(commits)-1]
+	apart, err := store.Apart(ctx, shown, commits)
+	for _, step := range state.Result.Steps {
+		if slices.Contains(apart, step.Workspace) && made[step.Workspace] == step.Address {
+			others = append(others, step.Address)
+		}
+	}
+	return made[shown], others, err
+}
+
 // FileChange is a file that an attempt changed in its workspace.
 type FileChange = workspace.Change
 

@@ -152,14 +152,14 @@ func TestConflicts(t *testing.T) {
 	}
 	const files = "1\n2\n3\na.txt\nl.txt\nr.txt\nt.txt\nw.yml"
 	t.Run("fail", func(t *testing.T) {
-		if _, res := merging(t, "merge: {}"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt (contents)") {
+		if _, res := merging(t, "merge: {}"); res.Status != engine.Failed || !strings.Contains(res.Error, "the changes of left and right conflict in a.txt (contents); with on_conflict in the merge, a person or an agent resolves that") {
 			t.Errorf("%s: %s", res.Status, res.Error)
 		}
 	})
 	t.Run("error edge", func(t *testing.T) {
 		_, res := merging(t, `merge: {}, error: alas}
   - {id: alas, agent: editor, prompt: "echo '${failure.error}'"`)
-		if res.Status != engine.Success || output(res, "alas") != "conflict in a.txt (contents)" {
+		if res.Status != engine.Success || output(res, "alas") != "the changes of left and right conflict in a.txt (contents); with on_conflict in the merge, a person or an agent resolves that" {
 			t.Errorf("%s: %s: %q", res.Status, res.Error, output(res, "alas"))
 		}
 	})
@@ -186,7 +186,7 @@ func TestConflicts(t *testing.T) {
 		if res.Status != engine.Waiting {
 			t.Fatalf("%s: %s", res.Status, res.Error)
 		}
-		dir := question(t, r).Detail
+		dir := place(question(t, r))
 		if res = reply(t, r, "resolved"); res.Status != engine.Waiting || !strings.HasPrefix(question(t, r).Text, "Conflict markers are left in a.txt:1") {
 			t.Fatalf("%s: %s: %+v", res.Status, res.Error, question(t, r))
 		}
@@ -197,7 +197,7 @@ func TestConflicts(t *testing.T) {
 		if res = reply(t, r, "resolved"); res.Status != engine.Waiting || !strings.Contains(question(t, r).Text, "gone.txt (modify/delete)") {
 			t.Fatalf("%s: %s: %+v", res.Status, res.Error, question(t, r))
 		}
-		if err := os.Remove(filepath.Join(question(t, r).Detail, "gone.txt")); err != nil {
+		if err := os.Remove(filepath.Join(place(question(t, r)), "gone.txt")); err != nil {
 			t.Fatal(err)
 		}
 		res = reply(t, r, "resolved")
@@ -207,7 +207,7 @@ func TestConflicts(t *testing.T) {
 	})
 	t.Run("person gives up", func(t *testing.T) {
 		r, _ := merging(t, `merge: {on_conflict: human}`)
-		writeFile(t, filepath.Join(question(t, r).Detail, "a.txt"), "half\n")
+		writeFile(t, filepath.Join(place(question(t, r)), "a.txt"), "half\n")
 		if res := reply(t, r, "give up"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt") {
 			t.Errorf("%s: %s", res.Status, res.Error)
 		}
@@ -236,7 +236,7 @@ steps:
 	wait(t, r)
 	for range 2 {
 		for _, text := range []string{"left and right\n", "all three\n"} {
-			dir := question(t, r).Detail
+			dir := place(question(t, r))
 			if got := readFile(t, dir, "a.txt"); !strings.HasPrefix(got, "<<<<<<<") || strings.Contains(got, "left and right") != (text == "all three\n") {
 				t.Fatalf("before %q, a.txt is %q", text, got)
 			}
@@ -306,9 +306,9 @@ func TestCancelledConflicts(t *testing.T) {
 	p, _ := repository(t, map[string]string{"a.txt": "one\n", "gone.txt": "1\n2\n3\n4\n5\n6\n", "w.yml": strings.Replace(conflicting, "MERGE", "merge: {on_conflict: human}", 1)}, hocket.Options{Agents: agents{"editor": editor()}})
 	r := start(t, p, "w.yml", nil)
 	wait(t, r)
-	writeFile(t, filepath.Join(question(t, r).Detail, "a.txt"), "half\n")
+	writeFile(t, filepath.Join(place(question(t, r)), "a.txt"), "half\n")
 	all := func(hocket.Workspace) bool { return true }
-	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil || readFile(t, question(t, r).Detail, "a.txt") != "half\n" {
+	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil || readFile(t, place(question(t, r)), "a.txt") != "half\n" {
 		t.Fatalf("it was removed while a person worked there: %v", err)
 	}
 	if _, err := r.Cancel(t.Context(), "test"); err != nil {

@@ -123,7 +123,13 @@ func (a *app) failedText(ctx context.Context, d *drive, res engine.Result) strin
 	b.WriteString("  " + a.self("show", id) + "\n")
 	if failed := hocket.FailedSteps(&res); len(failed) > 0 {
 		first := res.Steps[slices.IndexFunc(res.Steps, func(s engine.StepResult) bool { return s.Address == failed[0] })]
-		if first.Attempts > 0 && first.Agent != "" { // others have no log
+		switch {
+		case first.Agent == workflow.LandAgent:
+			b.WriteString("  " + a.self("diff", id) + "   # nothing has landed; this is kept\n")
+		case first.Agent == workflow.MergeAgent:
+			b.WriteString("  " + a.self("diff", id) + "   # what the steps have made is kept\n")
+			b.WriteString("  " + a.self("replan", id, "--with", "FILE") + "   # continues with another on_conflict\n")
+		case first.Attempts > 0 && first.Agent != "": // others have no log
 			b.WriteString("  " + a.self("logs", id, first.Address) + "\n")
 		}
 		if s, err := d.run.State(ctx); err != nil || len(s.RepeatedEffects()) == 0 { // a new plan asks before it repeats them

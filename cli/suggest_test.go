@@ -310,7 +310,7 @@ func TestSuggestionsInMessages(t *testing.T) {
 				return true
 			}
 			text, _ := strconv.Unquote(lit.Value) // the parser has read it
-			for _, m := range regexp.MustCompile("`hocket ([a-z][^`]*)").FindAllStringSubmatch(text, -1) {
+			for _, m := range regexp.MustCompile("`hocket ([a-z][^`|]*)").FindAllStringSubmatch(text, -1) {
 				seen++
 				if err := known(strings.Fields(m[1])); err != nil {
 					t.Errorf("%s: `hocket %s`: %v", path, m[1], err)

@@ -96,6 +96,9 @@ func aboutOption(label, value, description string) string {
 // answerCommand returns the command that answers a question and continues the run.
 func (a *app) answerCommand(run string, q hocket.Question, value string) string {
 	words := []string{"answer", run, q.ID, value}
+	if change := hocket.ChangeToName(q); change != "" && len(q.Options) > 0 && value == q.Options[0].Value {
+		words = append(words, "--change", change[:min(8, len(change))])
+	}
 	if q.Kind != engine.PermissionQuestion || q.Orphaned { // a running attempt continues by itself
 		words = append(words, "--resume")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,10 +27,14 @@ func (a *app) diffVerb() *cobra.Command {
 		Long: `Show what a step with its own workspace has changed. Without ADDRESS, show everything
 that has led to the last workspace of the run. With --attempt, show what an attempt has
 left, even if it failed. An attempt that is interrupted is made again with the same
-number; --interruption shows what it had left before.`,
+number; --interruption shows what it had left before.
+
+The diff of a run can be applied at the top of the repository, where its paths begin. That
+of a step fits only the files that the step began with; after a conflict in a merge, these
+have its markers.`,
 		Example: `  hocket diff improve-3k7q
   hocket diff improve-3k7q coder --attempt 1
-  hocket diff improve-3k7q merge | git apply`,
+  hocket diff improve-3k7q | git apply`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,12 +50,15 @@ number; --interruption shows what it had left before.`,
 			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
 				d, err := r.Diff(cmd.Context(), made, maxDiff)
 				if err != nil {
-					return noWorkspace(cmd.Context(), r, err)
+					return a.noWorkspace(cmd.Context(), r, err, "diff")
 				}
 				if err := a.noteInterruptions(cmd.Context(), r, made); err != nil {
 					return err
 				}
-				return a.printDiff(d, files)
+				if err := a.printDiff(d, files); err != nil || made.Address != "" {
+					return err
+				}
+				return a.noteUnmerged(cmd.Context(), r)
 			})
 		},
 	}
@@ -82,46 +90,78 @@ func (a *app) noteInterruptions(ctx context.Context, r *hocket.Run, made hocket.
 	}
 	n, err := r.Interruptions(ctx, made.Address, made.Attempt)
 	if n > 0 {
-		a.note(fmt.Sprintf("attempt %d was interrupted; see what it had left before: hocket diff %s %s --attempt %d --interruption %d\n", made.Attempt, r.ID(), quoteWord(made.Address), made.Attempt, n))
+		a.note(fmt.Sprintf("attempt %d was interrupted; to see what it had left before:\n  %s\n", made.Attempt, a.self("diff", r.ID(), made.Address, "--attempt", fmt.Sprint(made.Attempt), "--interruption", fmt.Sprint(n))))
 	}
 	return err
 }
 
-// noWorkspace explains that there is nothing to show.
-func noWorkspace(ctx context.Context, r *hocket.Run, err error) error {
+// noteUnmerged says that the run has more changes than what is shown.
+func (a *app) noteUnmerged(ctx context.Context, r *hocket.Run) error {
+	const most = 10
+	last, others, err := r.Unmerged(ctx)
+	if len(others) == 0 {
+		return err
+	}
+	b := strings.Builder{}
+	fmt.Fprintf(&b, "this is only what led to the workspace of %s; others were not merged with it:\n", view.Line(last))
+	for _, address := range others[:min(len(others), most)] {
+		b.WriteString("  " + a.self("diff", r.ID(), address) + "\n")
+	}
+	if len(others) > most {
+		fmt.Fprintf(&b, "  … and %d more\n", len(others)-most)
+	}
+	a.note(b.String())
+	return err
+}
+
+// noWorkspace explains that there is nothing to show or to open, and which commands would: those begin with verb.
+func (a *app) noWorkspace(ctx context.Context, r *hocket.Run, err error, verb ...string) error {
 	var none *hocket.NoWorkspaceError
 	if !errors.As(err, &none) {
 		return err
 	}
-	show := "see which steps ran with `hocket show " + r.ID() + "`"
-	if none.Address == "" {
-		return usagef("a step has one with `workspace: own`; "+show, "%v", err)
+	show := "see which steps ran with `" + a.self("show", r.ID()) + "`"
+	try := func(words ...string) string {
+		return "`" + a.self(slices.Concat(verb, []string{r.ID()}, words)...) + "`"
 	}
 	state, wrong := r.State(ctx)
 	if wrong != nil {
 		return wrong
 	}
-	var items []string
-	var attempts int
-	found, failed := false, false
-	for _, s := range state.Result.Steps {
+	var made, items []string // the steps that have one, and those among them that are items
+	var step *engine.StepResult
+	for i, s := range state.Result.Steps {
 		if s.Address == none.Address {
-			found, failed, attempts = true, s.Status == engine.Failed, s.Attempts
+			step = &state.Result.Steps[i]
 		}
-		if s.Workspace != "" && strings.HasPrefix(s.Address, none.Address+"[") {
-			items = append(items, s.Address)
+		if s.Workspace != "" {
+			made = append(made, s.Address)
+			if strings.HasPrefix(s.Address, none.Address+"[") {
+				items = append(items, s.Address)
+			}
 		}
+	}
+	hint := "a step has one with `workspace: own`; " + show
+	if len(made) > 0 {
+		hint = "for one of another step, run for example " + try(made[len(made)-1]) + "; " + show
 	}
 	switch {
+	case none.Address == "":
+		return usagef(hint, "%v", err)
 	case len(items) > 0:
-		return usagef("for example: hocket diff "+r.ID()+" "+quoteWord(items[0]), "%s has several workspaces: %s", none.Address, strings.Join(items, ", "))
-	case !found:
+		return usagef("for example: "+strings.Trim(try(items[0]), "`"), "%s has several workspaces: %s", none.Address, strings.Join(items, ", "))
+	case step == nil:
 		return usagef(show, "no step %q has run in %s", none.Address, r.ID())
-	case failed && none.Attempt == 0:
-		return usagef("see why with `hocket show "+r.ID()+"`, and what an attempt left with, for example, `hocket diff "+r.ID()+" "+quoteWord(none.Address)+fmt.Sprintf(" --attempt %d`", max(1, attempts)),
-			"step %s of run %s failed, so it has made no workspace", none.Address, r.ID())
+	case step.Status == engine.Failed && none.Attempt == 0:
+		for n := step.Attempts; n > 0; n-- { // a merge that nobody could resolve has left nothing
+			if _, err := r.Diff(ctx, hocket.Made{Address: none.Address, Attempt: n}, 0); err == nil {
+				hint = fmt.Sprintf("see why with `%s`, and what attempt %d left with %s", a.self("show", r.ID()), n, try(none.Address, "--attempt", fmt.Sprint(n)))
+				break
+			}
+		}
+		return usagef(hint, "step %s of run %s failed, so it has made no workspace", none.Address, r.ID())
 	}
-	return usagef("a step has one with `workspace: own`; "+show, "%v", err)
+	return usagef(hint, "%v", err)
 }
 
 // diffFile is a file of a diff with --json.
@@ -310,7 +350,7 @@ attempt has left, even if it failed.`,
 				made.Address = args[1]
 				dir, err := r.OpenWorkspace(cmd.Context(), made)
 				if err != nil {
-					return noWorkspace(cmd.Context(), r, err)
+					return a.noWorkspace(cmd.Context(), r, err, "workspace", "open")
 				}
 				if a.json {
 					return a.printJSON(map[string]string{"directory": dir})

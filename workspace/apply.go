@@ -413,7 +413,7 @@ func (s *Store) moveBranch(ctx context.Context, in *intent) error {
 		return nil
 	}
 	if in.Head == "" && now != "" {
-		return &BranchError{fmt.Sprintf("branch %s exists already: choose another name", strings.TrimPrefix(in.Ref, "refs/heads/"))}
+		return &BranchError{fmt.Sprintf("branch %s exists already: rename or remove it, or choose another name", strings.TrimPrefix(in.Ref, "refs/heads/"))}
 	}
 	if now != in.Head {
 		return errMoved

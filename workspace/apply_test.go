@@ -653,7 +653,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 		how        How
 		want       string
 	}{
-		{"new.txt", "new\n", AsCommit, "your uncommitted work is in the way in new.txt: commit it or move it away, or use land: branch"},
+		{"new.txt", "new\n", AsCommit, "your uncommitted work is in the way in new.txt: stash it (git stash -u) and retry, or use land: branch"},
 		{".env", "two\n", AsCommit, "the change includes .env, which git ignores, so it cannot be committed: have the steps leave that as it is, or use land: patch"},
 		{".env", "two\n", AsBranch, "the change includes .env, which git ignores, so it cannot be committed: have the steps leave that as it is, or use land: patch"},
 	} {

@@ -53,6 +53,29 @@ func (s *Store) Diff(ctx context.Context, a, b string, limit int) (Diff, error) 
 	return s.git.diff(ctx, a, b, limit)
 }
 
+// Apart returns those of some commits that neither a commit nor another one of them contains. It ignores commits that are not in the store.
+func (s *Store) Apart(ctx context.Context, from string, commits []string) ([]string, error) {
+	if err := checkCommits(append([]string{from}, commits...)...); err != nil {
+		return nil, err
+	}
+	text, err := s.git.input(ctx, "^"+from+"\n"+strings.Join(commits, "\n")+"\n", "rev-list", "--parents", "--ignore-missing", "--stdin")
+	if err != nil {
+		return nil, err
+	}
+	contained := map[string]bool{}
+	var apart []string
+	for line := range strings.Lines(text) {
+		for i, commit := range strings.Fields(line) {
+			if i > 0 {
+				contained[commit] = true
+			} else if slices.Contains(commits, commit) {
+				apart = append(apart, commit)
+			}
+		}
+	}
+	return slices.DeleteFunc(apart, func(commit string) bool { return contained[commit] }), nil
+}
+
 func (g git) diff(ctx context.Context, a, b string, limit int) (Diff, error) {
 	text, err := g.out(ctx, "diff-tree", "-r", "-z", "--raw", "--numstat", "--find-renames", "--no-ext-diff", "--no-textconv", a, b)
 	if err != nil {

@@ -74,6 +74,8 @@ type LandConflictError struct {
 	InTheWay bool
 	// Ignored means that the change is of files that git ignores, which were included in the workspace. They fit as a patch.
 	Ignored bool
+	// Mergeable means that git apply -3 can merge the change in the checkout once nothing there is uncommitted.
+	Mergeable bool
 }
 
 func (e *LandConflictError) Error() string {
@@ -89,12 +91,15 @@ func (e *LandConflictError) Error() string {
 	case e.Ignored:
 		return "the change includes " + files + ", which git ignores, so it cannot be committed: have the steps leave that as it is, or use land: patch"
 	case e.InTheWay:
-		return "your uncommitted work is in the way in " + files + ": commit it or move it away, or use land: branch"
+		return "your uncommitted work is in the way in " + files + ": stash it (git stash -u) and retry, or use land: branch"
 	case e.Uncommitted:
-		return "the change depends on uncommitted work in " + files + ": commit that, or use land: patch"
+		return "the change depends on uncommitted work in " + files + ": commit that and retry, or use land: patch"
 	}
 	return "the change conflicts with the checkout in " + files
 }
+
+// WithCheckout reports whether the change conflicts with what the project is now. Otherwise, the error says what to do.
+func (e *LandConflictError) WithCheckout() bool { return !e.Ignored && !e.InTheWay && !e.Uncommitted }
 
 // Landed is what a landing did.
 type Landed struct {
@@ -154,6 +159,10 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 	} else {
 		err = s.planCommit(ctx, l, p, limit)
 	}
+	var conflict *LandConflictError
+	if errors.As(err, &conflict) {
+		conflict.Mergeable = !slices.ContainsFunc(conflict.Conflicts, func(f Conflict) bool { return !s.mergeable(ctx, f) })
+	}
 	if err == nil && l.How != AsBranch { // a branch changes no files
 		if err = s.checkPaths(p.Diff); err == nil {
 			err = s.checkUnseen(ctx, p.Diff)
@@ -163,6 +172,12 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 		}
 	}
 	return p, err
+}
+
+// mergeable reports whether git can merge a file in the checkout by itself: there are lines to merge, and the user's repository has
+// the file with which the run began.
+func (s *Store) mergeable(ctx context.Context, f Conflict) bool {
+	return s.user != nil && f.Kind == "contents" && (f.versions[0] == "" || s.user.do(ctx, "cat-file", "-e", f.versions[0]) == nil)
 }
 
 // checkUnseen returns an error if a diff changes a file of which git was told not to look at it: what the user has changed there is
@@ -272,7 +287,7 @@ func (s *Store) checkBranch(ctx context.Context, name string) error {
 	case err != nil:
 		return err
 	case other == name:
-		return &BranchError{fmt.Sprintf("branch %s exists already: choose another name", name)}
+		return &BranchError{fmt.Sprintf("branch %s exists already: rename or remove it, or choose another name", name)}
 	case other != "":
 		return beside(name, other)
 	}

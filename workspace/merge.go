@@ -19,6 +19,8 @@ type Merged struct {
 	// that is possible: a workspace of it is where they are resolved.
 	Commit    string
 	Conflicts []Conflict
+	// Sides are what conflicts, as the markers name it. Each is a commit that Commit descends from.
+	Sides [2]Branch
 	// Next is the index of the first branch that was not merged, because of a conflict before. What
 	// resolves the conflict is merged with the branches from there on.
 	Next int
@@ -30,9 +32,14 @@ type Conflict struct {
 	// Kind is what git calls the conflict, such as contents, modify/delete, rename/rename or binary.
 	Kind    string
 	Message string
+	// Renamed means that one of the sides has the file under another name.
+	Renamed bool
 	// versions are the objects that were merged: the one of the base, and those of the sides; "" if there is none.
 	versions [3]string
 }
+
+// MergedBefore is the name of what several branches were merged into, when the next one conflicts with it.
+const MergedBefore = "merged"
 
 // Merge merges branches in their order, each into what came before. It stops at the first one with
 // conflicts. All descend from the base of a run. The store keeps the result for the run.
@@ -52,12 +59,23 @@ func (s *Store) Merge(ctx context.Context, run string, branches []Branch) (Merge
 	defer q.remove()
 	m, onto := Merged{Next: len(branches)}, branches[0]
 	for i, b := range branches[1:] {
-		if onto.Commit, m.Conflicts, err = q.merge(ctx, onto, b); err != nil {
+		into := onto
+		if onto.Commit, m.Conflicts, err = q.merge(ctx, into, b); err != nil {
 			return Merged{}, fmt.Errorf("merge of %s: %w", b.Name, err)
 		}
 		if m.Conflicts != nil {
-			m.Next = i + 2
+			m.Next, m.Sides = i+2, [2]Branch{into, b}
+			if err := q.findRenames(ctx, m); err != nil {
+				return Merged{}, err
+			}
 			break
+		}
+		switch onto.Commit {
+		case into.Commit:
+		case b.Commit: // it has all of the other one
+			onto.Name = b.Name
+		default:
+			onto.Name = MergedBefore
 		}
 	}
 	m.Commit = onto.Commit
@@ -96,6 +114,25 @@ func (q *quarantine) merge(ctx context.Context, into, other Branch) (string, []C
 	}
 	commit, err := q.commit(ctx, tree, "Merge "+other.Name, a, b)
 	return commit, conflicts, err
+}
+
+// findRenames notes which of the files that conflict a side has under another name.
+func (q *quarantine) findRenames(ctx context.Context, m Merged) error {
+	for n, side := range m.Sides {
+		has := map[string]bool{}
+		err := q.eachEntry(ctx, side.Commit, pathsOf(m.Conflicts), func(_, path string) error {
+			has[path] = true
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i := range m.Conflicts {
+			f := &m.Conflicts[i]
+			f.Renamed = f.Renamed || strings.Contains(f.Kind, "rename") || f.versions[n+1] != "" && !has[f.Path]
+		}
+	}
+	return nil
 }
 
 // mergeTree merges two commits into a tree, with conflict markers if there are conflicts.
@@ -282,6 +319,21 @@ func markerCounts(content string) map[string]int {
 
 // eachFile reads some files of a tree, without links.
 func (g git) eachFile(ctx context.Context, tree string, paths []string, do func(mode, path, content string) error) error {
+	return g.eachEntry(ctx, tree, paths, func(info, path string) error {
+		f := strings.Fields(info)
+		if len(f) != 3 || f[1] != "blob" || f[0] == "120000" {
+			return nil
+		}
+		content, _, err := g.run(ctx, nil, "cat-file", "blob", f[2])
+		if err == nil {
+			err = do(f[0], path, content)
+		}
+		return err
+	})
+}
+
+// eachEntry lists what a tree has at some paths and below, with its mode, kind and object.
+func (g git) eachEntry(ctx context.Context, tree string, paths []string, do func(info, path string) error) error {
 	const atOnce = 100 // systems limit how long arguments are
 	var entries []string
 	for some := range slices.Chunk(paths, atOnce) {
@@ -293,15 +345,7 @@ func (g git) eachFile(ctx context.Context, tree string, paths []string, do func(
 	}
 	for _, entry := range entries {
 		info, path, _ := strings.Cut(entry, "\t")
-		f := strings.Fields(info)
-		if len(f) != 3 || f[1] != "blob" || f[0] == "120000" {
-			continue
-		}
-		content, _, err := g.run(ctx, nil, "cat-file", "blob", f[2])
-		if err == nil {
-			err = do(f[0], path, content)
-		}
-		if err != nil {
+		if err := do(info, path); err != nil {
 			return err
 		}
 	}

@@ -106,10 +106,17 @@ func TestMerge(t *testing.T) {
 	if len(marks) != 2 || marks[0] != (Marker{"a.txt", 1}) || marks[1].Path != "a.txt" {
 		t.Errorf("markers %+v", marks)
 	}
+	if m.Sides[0].Name != MergedBefore || m.Sides[1] != z {
+		t.Errorf("the sides are %+v", m.Sides)
+	}
+	f.has(s, m.Sides[0].Commit, "a.txt", "ONE\nuncommitted\nthree\n")
+	if m, err := s.Merge(t.Context(), "r1", []Branch{same, x, same, z}); err != nil || m.Sides != [2]Branch{x, z} {
+		t.Errorf("%v: the sides are %+v", err, m.Sides) // nothing was merged into x
+	}
 	// The conflict is resolved in a workspace, and the rest is merged.
 	w := f.checkout(s, Attempt{"r1", "resolve", 1}, m.Commit)
 	text := f.read(w.Root, "a.txt")
-	if !strings.HasPrefix(text, "<<<<<<< write/x#1\n") || !strings.Contains(text, ">>>>>>> z\n") || !strings.Contains(m.Conflicts[1].Message, "deleted in z") {
+	if !strings.HasPrefix(text, "<<<<<<< merged\n") || !strings.Contains(text, ">>>>>>> z\n") || !strings.Contains(m.Conflicts[1].Message, "deleted in z") {
 		t.Errorf("conflict:\n%s", text)
 	}
 	if marks, err := w.Markers(t.Context(), append(m.Conflicts, Conflict{Path: "missing"})); err != nil || len(marks) != 2 {
