@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -377,56 +376,57 @@ func (s *Store) complete(ctx context.Context, in *intent) error {
 	return s.moveBranch(ctx, in)
 }
 
-// isPast reports whether the branch has the new commit already. The error is errMoved if it is not the current one any more, or
-// has moved elsewhere.
+// isPast reports whether the branch has the new commit already. The error is errMoved if it has moved elsewhere or, unless it is
+// created, is not the current one any more.
 func (s *Store) isPast(ctx context.Context, in *intent) (bool, error) {
-	now, err := s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
-	if err != nil && exitCode(err) != 1 {
-		return false, err
+	now, landed, err := s.branchState(ctx, in)
+	if err != nil || landed {
+		return landed, err
 	}
-	if now != in.Head {
-		err := s.user.do(ctx, "merge-base", "--is-ancestor", in.Commit, cmp.Or(now, in.Head))
-		if ctx.Err() != nil {
-			return false, ctx.Err()
+	name := strings.TrimPrefix(in.Ref, "refs/heads/")
+	if in.Head == "" {
+		if now != "" {
+			return false, &BranchError{fmt.Sprintf("branch %s exists already: choose another name", name)}
 		}
-		if err == nil {
-			return true, nil
-		}
+		return false, nil
 	}
 	current, err := s.user.out(ctx, "symbolic-ref", "-q", "HEAD")
 	if err != nil && exitCode(err) != 1 {
 		return false, err
 	}
 	if now != in.Head || current != in.Ref {
-		return false, fmt.Errorf("branch %s has moved, or another one is checked out: %w", strings.TrimPrefix(in.Ref, "refs/heads/"), errMoved)
+		return false, fmt.Errorf("branch %s has moved, or another one is checked out: %w", name, errMoved)
 	}
 	return false, nil
 }
 
-// moveBranch moves or creates the branch.
+// branchState returns the commit of the branch, "" if there is no such branch, and whether that has the landing.
+func (s *Store) branchState(ctx context.Context, in *intent) (now string, landed bool, err error) {
+	now, err = s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
+	switch {
+	case exitCode(err) == 1 || err == nil && now == in.Head:
+		return now, false, nil
+	case err != nil:
+		return "", false, err
+	}
+	landed = s.user.do(ctx, "merge-base", "--is-ancestor", in.Commit, now) == nil
+	return now, landed, ctx.Err()
+}
+
+// moveBranch moves or creates the branch. The user may have moved it or checked out another one since the landing began.
 func (s *Store) moveBranch(ctx context.Context, in *intent) error {
-	now, err := s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
-	if err != nil && exitCode(err) != 1 {
+	if past, err := s.isPast(ctx, in); err != nil || past {
 		return err
-	}
-	if now == in.Commit {
-		return nil
-	}
-	if in.Head == "" && now != "" {
-		return &BranchError{fmt.Sprintf("branch %s exists already: choose another name", strings.TrimPrefix(in.Ref, "refs/heads/"))}
-	}
-	if now != in.Head {
-		return errMoved
 	}
 	g := s.user.git
 	g.holds = in.checkout.held()
-	err = g.do(ctx, "update-ref", "-m", "hocket: land", in.Ref, in.Commit, in.Head)
+	err := g.do(ctx, "update-ref", "-m", "hocket: land", in.Ref, in.Commit, in.Head)
 	if err == nil {
 		return nil
 	}
-	now, wrong := s.user.out(context.WithoutCancel(ctx), "rev-parse", "-q", "--verify", in.Ref)
+	now, landed, wrong := s.branchState(context.WithoutCancel(ctx), in)
 	switch {
-	case wrong == nil && now == in.Commit: // git was told to end when it had done it
+	case wrong == nil && landed: // git was told to end when it had done it
 		return nil
 	case wrong == nil && now != in.Head:
 		return errors.Join(errMoved, err)

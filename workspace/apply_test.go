@@ -726,3 +726,24 @@ func TestUserRewritesWhatLanded(t *testing.T) {
 		t.Error(out, err)
 	}
 }
+
+// TestAnotherBranchMeanwhile has a user who makes a new branch after the files have changed. The branch of the landing stays, and so does
+// the index.
+func TestAnotherBranchMeanwhile(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: c})
+	in := f.intend(s, l)
+	f.no(in.changeFiles(t.Context(), s.root))
+	f.git(f.repo, "switch", "-qc", "other")
+	err := s.editIndex(t.Context(), func(q *quarantine) (string, error) { return s.change(t.Context(), q, in) }, func() error { return s.moveBranch(t.Context(), in) })
+	if !errors.Is(err, errMoved) || !strings.Contains(err.Error(), "branch main has moved, or another one is checked out") {
+		t.Errorf("error %v", err)
+	}
+	f.status(" M a.txt")
+	if got := f.git(f.repo, "rev-parse", "main"); got != in.Head {
+		t.Errorf("main is at %s", got)
+	}
+}

@@ -206,14 +206,8 @@ func (s *Store) isDone(ctx context.Context, in *intent) (bool, error) {
 	if in.Ref == "" {
 		return in.hasChanged(s.root)
 	}
-	now, err := s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
-	switch {
-	case exitCode(err) == 1 || err == nil && now == in.Head:
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	return s.user.do(ctx, "merge-base", "--is-ancestor", in.Commit, now) == nil, ctx.Err()
+	_, landed, err := s.branchState(ctx, in)
+	return landed, err
 }
 
 // steady shares the checkout: until it is released, no landing changes it. A landing whose process was killed is ended first.
