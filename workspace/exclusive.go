@@ -142,19 +142,39 @@ func (s *Store) begin(ctx context.Context, l Landing) (*checkout, *intent, error
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := c.interrupted()
-	if err == nil && (in == nil || in.dir != s.intentDir(l)) {
-		if in != nil {
-			_, err = s.end(context.WithoutCancel(ctx), in)
-		}
-		if err == nil {
-			in, err = c.read(s.intentDir(l))
-		}
+	dir := s.intentDir(l)
+	ended, err := s.endInterrupted(ctx, c, dir)
+	l.tell(ended...)
+	var in *intent
+	if err == nil {
+		in, err = c.read(dir)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, c.Release())
 	}
 	return c, in, nil
+}
+
+// endInterrupted ends the landing in a checkout whose process was killed, if there is one and its intent is not in the directory own.
+func (s *Store) endInterrupted(ctx context.Context, c *checkout, own string) ([]Ended, error) {
+	in, err := c.interrupted()
+	if err != nil || in == nil || in.dir == own {
+		return nil, err
+	}
+	e, err := s.end(context.WithoutCancel(ctx), in)
+	if err != nil {
+		return nil, err
+	}
+	return []Ended{e}, nil
+}
+
+// tell tells what has become of landings whose process was killed.
+func (l Landing) tell(ended ...Ended) {
+	for _, e := range ended {
+		if l.Ended != nil {
+			l.Ended(e)
+		}
+	}
 }
 
 // intentDir is where the intent of a landing is.
@@ -166,7 +186,7 @@ func (s *Store) intentDir(l Landing) string {
 type Ended struct {
 	Run  string
 	Done bool     // all of it had been done; otherwise it was taken back, and can land again
-	Kept []string // files that keep a part of it, because they were changed since
+	Kept []string // files that keep a part of it, because they were changed or committed since
 }
 
 func (e Ended) String() string {
@@ -174,7 +194,7 @@ func (e Ended) String() string {
 	case e.Done:
 		return "the landing of run " + e.Run + ", whose process was killed, was complete: the change stays"
 	case e.Kept != nil:
-		return "the landing of run " + e.Run + ", whose process was killed, was taken back, except in files that have changed since: " + strings.Join(e.Kept, ", ")
+		return "the landing of run " + e.Run + ", whose process was killed, was taken back, except in files that you have changed or committed since: " + strings.Join(e.Kept, ", ")
 	}
 	return "the landing of run " + e.Run + ", whose process was killed, was taken back"
 }
@@ -189,11 +209,10 @@ func (s *Store) end(ctx context.Context, in *intent) (Ended, error) {
 	case done:
 		err = in.finish()
 	default:
-		err = s.undo(ctx, in)
+		e.Kept, err = s.undo(ctx, in)
 	}
-	var kept *keptError
-	if errors.As(err, &kept) {
-		e.Kept, err = kept.files, nil
+	if errors.As(err, new(*keptError)) {
+		err = nil
 	}
 	if err != nil {
 		err = fmt.Errorf("the process of run %s was killed while it landed a change, and what it has changed cannot be taken back: %w", in.Run, err)
@@ -256,12 +275,7 @@ func (s *Store) endNoted(ctx context.Context) ([]Ended, error) {
 		return nil, err
 	}
 	defer c.Release()
-	in, err := c.interrupted()
-	if err != nil || in == nil {
-		return nil, err
-	}
-	e, err := s.end(context.WithoutCancel(ctx), in)
-	return []Ended{e}, err
+	return s.endInterrupted(ctx, c, "")
 }
 
 // Withdraw ends the landings of a run whose process was killed. What was done completely stays; the rest is taken back.

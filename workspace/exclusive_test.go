@@ -35,8 +35,10 @@ func TestKilledLandingEnds(t *testing.T) {
 		},
 		"delete": func(f *fixture, s *Store) { f.no(s.Release(f.Context(), "r1")) },
 		"another landing": func(f *fixture, s *Store) {
-			if _, _, err := s.Finish(f.Context(), Landing{ID: "other", Run: "r2"}); err != nil {
-				f.Error(err)
+			var ended []Ended
+			l := Landing{ID: "other", Run: "r2", Ended: func(e Ended) { ended = append(ended, e) }}
+			if _, _, err := s.Finish(f.Context(), l); err != nil || len(ended) != 1 || ended[0].Run != "r1" {
+				f.Errorf("ended %v, %v", ended, err)
 			}
 		},
 		"a project in the same checkout": func(f *fixture, s *Store) {
@@ -109,7 +111,7 @@ func TestCompleteLandingStays(t *testing.T) {
 		c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
 		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: how, Base: b.Commit, Commit: c, Branch: "topic", Approval: "yes"})
 		in := f.intend(s, l)
-		f.no(s.carryOut(t.Context(), in))
+		f.done(s.carryOut(t.Context(), in))
 		if ended, err := s.Withdraw(t.Context(), "r1"); err != nil || len(ended) != 1 || !ended[0].Done {
 			t.Errorf("ended %v, %v", ended, err)
 		}
@@ -134,7 +136,7 @@ func TestKilledLandingKeepsWork(t *testing.T) {
 	f.begin(f.intend(s, l), 2)
 	f.put("a.txt", "mine\n")
 	ended, err := s.Withdraw(t.Context(), "r1")
-	if err != nil || len(ended) != 1 || len(ended[0].Kept) != 1 || !strings.HasSuffix(ended[0].String(), "was taken back, except in files that have changed since: a.txt") {
+	if err != nil || len(ended) != 1 || len(ended[0].Kept) != 1 || !strings.HasSuffix(ended[0].String(), "was taken back, except in files that you have changed or committed since: a.txt") {
 		t.Errorf("ended %v, %v", ended, err)
 	}
 	if got := f.read(f.repo, "a.txt") + f.read(f.repo, "dir/b.txt"); got != "mine\nb\n" {
@@ -153,6 +155,25 @@ func TestKilledLandingKeepsWork(t *testing.T) {
 	if got := f.read(f.repo, "a.txt") + f.read(f.repo, "moved/b.txt"); got != "one\ntwo\nthree\nb\n" {
 		t.Errorf("the files are %q", got)
 	}
+}
+
+// TestKilledLandingWasCommitted takes back a landing after the user has committed a part of it, which stays.
+func TestKilledLandingWasCommitted(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n", "dir/b.txt": "changed\n", "run.sh": "changed\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
+	f.begin(f.intend(s, l), 2)
+	f.git(f.repo, "commit", "-qm", "mine", "a.txt")
+	ended, err := s.Withdraw(t.Context(), "r1")
+	if err != nil || len(ended) != 1 || strings.Join(ended[0].Kept, " ") != "a.txt" {
+		t.Errorf("ended %v, %v", ended, err)
+	}
+	if got := f.read(f.repo, "a.txt") + f.read(f.repo, "dir/b.txt"); got != "changed\nb\n" {
+		t.Errorf("the files are %q", got)
+	}
+	f.status("")
 }
 
 // TestDroppedLanding is killed while it forgets a landing that was taken back: what it needs is gone only after that.
