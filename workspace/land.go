@@ -159,7 +159,7 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 			err = s.checkUnseen(ctx, p.Diff)
 		}
 		if err == nil {
-			err = s.checkContent(ctx, p)
+			err = s.checkContent(ctx, l.How, p)
 		}
 	}
 	return p, err
