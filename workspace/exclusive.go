@@ -122,17 +122,27 @@ func (c *checkout) interrupted() (*intent, error) {
 // read reads what is intended in a directory; nil if there is nothing.
 func (c *checkout) read(dir string) (*intent, error) {
 	in := &intent{dir: dir, checkout: c}
-	data, err := os.ReadFile(filepath.Join(dir, intentName))
+	file := filepath.Join(dir, intentName)
+	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, removeAll(dir) // it was not complete, so nothing was changed, or nothing is left of it
 	}
-	if err == nil {
-		err = json.Unmarshal(data, in)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = in.eachName(readName)
+	if err := json.Unmarshal(data, in); err != nil {
+		return nil, damaged(file, err)
 	}
-	return in, err
+	if err := in.eachName(readName); err != nil {
+		return nil, damaged(file, err)
+	}
+	return in, nil
+}
+
+// damaged returns the error for an intent that cannot be read, so that its landing cannot be ended.
+func damaged(file string, err error) error {
+	dir := filepath.Dir(file)
+	return fmt.Errorf("%s is damaged, and its landing may have changed your files only partly: compare them with those before it, in %s, and then remove %s: %w", file, filepath.Join(dir, "old"), dir, err)
 }
 
 // begin locks the checkout for a landing, and returns what was intended with its ID before, nil if nothing was. If another landing was

@@ -200,6 +200,46 @@ func TestDroppedLanding(t *testing.T) {
 	}
 }
 
+// TestDamagedIntent has a landing that was killed, and whose record is damaged. After the user has removed it as the error says, all works
+// again.
+func TestDamagedIntent(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n", "dir/b.txt": "changed\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
+	in := f.intend(s, l)
+	f.begin(in, 1)
+	file := filepath.Join(in.dir, intentName)
+	f.no(os.Truncate(file, 20))
+	_, capture := s.Capture(t.Context(), "r2", nil)
+	_, land := s.Land(t.Context(), l)
+	for _, err := range []error{capture, land} {
+		if err == nil || !strings.HasPrefix(err.Error(), file+" is damaged") || !strings.Contains(err.Error(), "in "+filepath.Join(in.dir, "old")+", and then remove "+in.dir+": ") {
+			t.Errorf("error %v", err)
+		}
+	}
+	f.put("a.txt", f.read(in.dir, "old", "a.txt"))
+	f.no(os.RemoveAll(in.dir))
+	f.status("")
+	f.land(s, l)
+	f.status(" M a.txt\n M dir/b.txt")
+}
+
+// TestIndexWithoutLinks has a file system that has no hard links.
+func TestIndexWithoutLinks(t *testing.T) {
+	f := newFixture(t)
+	swap, err := f.open().indexSwap()
+	f.no(err)
+	swap.held = filepath.Join(t.TempDir(), "missing", "held")
+	data := f.read(swap.index)
+	again, err := swap.do(swap.index, []byte(data), func() error { return errors.New("it was locked") })
+	if again || err == nil || !strings.Contains(err.Error(), "needs hard links: if the file system has none, use land: branch or land: patch: ") {
+		t.Errorf("error %v", err)
+	}
+	f.status("")
+}
+
 // TestLockOfGit has the lock of git's index at every point at which a landing may be killed, and one of another command.
 func TestLockOfGit(t *testing.T) {
 	f := newFixture(t)
