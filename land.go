@@ -55,9 +55,6 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	if err != nil {
 		return c.unlanded(ctx, err)
 	}
-	for _, e := range plan.Ended {
-		c.at.Log([]byte(e.String() + "\n"))
-	}
 	if len(plan.Diff.Files) == 0 {
 		return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
 	}
@@ -184,6 +181,7 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 	l := workspace.Landing{
 		ID: c.run + "/" + c.task.Address, Run: c.run, How: howOf(c.task.Settings), Base: base, Commit: c.task.Workspace,
 		Message: cmp.Or(text("message"), fmt.Sprintf("%s: changes of run %s", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
+		Ended: func(e workspace.Ended) { c.at.Log([]byte(e.String() + "\n")) },
 	}
 	if l.How == workspace.AsBranch {
 		if l.Branch = text("branch"); l.Branch == "" { // an earlier landing of the run may have made one

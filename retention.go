@@ -22,6 +22,10 @@ func (r *Run) Delete(ctx context.Context) error {
 	if err := r.checkCharged(ctx, info); err != nil {
 		return err
 	}
+	// A landing that was killed needs what is stored about the run. The rest needs a run that nobody can continue any more.
+	if err := r.p.ifIsolated(ctx, func(s *workspace.Store) error { _, err := s.Withdraw(ctx, r.id); return err }); err != nil {
+		return err
+	}
 	if err := r.d.Delete(ctx, r.id); err != nil {
 		return err
 	}

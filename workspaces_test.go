@@ -122,6 +122,17 @@ steps:
 	if refs := git(t, dir, "for-each-ref", "--format=%(refname)"); refs != "refs/heads/main\nrefs/hocket/"+r.ID()+"/base" {
 		t.Errorf("the repository has the refs %s", refs)
 	}
+	intent := filepath.Join(p.State(), "workspaces", "land", r.ID()+".x", "intent.json") // of a landing that was killed
+	writeFile(t, intent, "{")
+	if err := r.Delete(t.Context()); err == nil || !strings.Contains(err.Error(), intent+" is damaged") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := r.Info(t.Context()); err != nil {
+		t.Fatal("the run is gone, so its deletion cannot be repeated: ", err)
+	}
+	if err := os.RemoveAll(filepath.Dir(intent)); err != nil {
+		t.Fatal(err)
+	}
 	if err := r.Delete(t.Context()); err != nil {
 		t.Fatal(err)
 	}

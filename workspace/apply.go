@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,7 +63,7 @@ const maxReplans = 5
 // Land lands a change that a person has approved: its digest is that of a [Plan]. If the checkout
 // changed since so that something else would land, the error is a [ChangedError] or a
 // [LandConflictError], and nothing was done. After any other error, nothing was done, either, unless the
-// error says what remains. A landing that was interrupted is finished by calling Land
+// error says what remains or that all of it has landed. A landing that was interrupted is finished by calling Land
 // with the same ID, and one that is done is not repeated.
 func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 	c, in, err := s.begin(ctx, l)
@@ -74,7 +73,7 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 	defer c.Release()
 	if in != nil && in.Digest != l.Digest { // another change was approved since
 		if !in.Done {
-			if err := s.undo(context.WithoutCancel(ctx), in); err != nil {
+			if _, err := s.undo(context.WithoutCancel(ctx), in); err != nil {
 				return Landed{}, fmt.Errorf("a landing that was interrupted cannot be undone completely: %w", err)
 			}
 		}
@@ -88,7 +87,7 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 		case err == nil && in.Done:
 			return in.Landed, nil
 		case err == nil:
-			err = s.carryOut(ctx, in)
+			_, err = s.carryOut(ctx, in)
 		}
 		if err == nil {
 			return in.Landed, in.finish()
@@ -116,9 +115,11 @@ func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found boo
 	if in.Done {
 		return in.Landed, true, nil
 	}
-	if err := s.carryOut(ctx, in); errors.Is(err, errMoved) {
+	switch kept, err := s.carryOut(ctx, in); {
+	case errors.Is(err, errMoved):
+		l.tell(Ended{Run: l.Run, Kept: kept})
 		return Landed{}, false, nil
-	} else if err != nil {
+	case err != nil:
 		return Landed{}, true, err
 	}
 	return in.Landed, true, in.finish()
@@ -187,14 +188,16 @@ func readName(text string) (string, error) {
 	return strconv.Unquote(text)
 }
 
-// finish notes that the landing is done. What it needed is removed after that is written, since it is needed to go on otherwise.
+// finish notes that the landing is done. What it needed is removed after that is written, since it is needed to go on otherwise. If that
+// fails, it does no harm.
 func (in *intent) finish() error {
 	done := *in
 	done.Done, done.Changes, done.Index, done.Dirs = true, nil, nil, nil
 	if err := done.write(); err != nil {
-		return err
+		return fmt.Errorf("the change has landed, but that cannot be recorded: %w", err)
 	}
-	return errors.Join(in.checkout.clear(in), removeAll(filepath.Join(in.dir, "old")), removeAll(filepath.Join(in.dir, "new")))
+	_, _, _ = in.checkout.clear(in), removeAll(filepath.Join(in.dir, "old")), removeAll(filepath.Join(in.dir, "new"))
+	return nil
 }
 
 // intend plans a landing, prepares everything, and writes the intent.
@@ -337,16 +340,18 @@ func (g git) moves(ctx context.Context, trees [2]tree) ([]move, error) {
 
 func mode(text string) string { return strings.TrimPrefix(text, absent) }
 
-// carryOut does what is intended, as far as it was not done before. If that fails, it undoes what was done.
-func (s *Store) carryOut(ctx context.Context, in *intent) error {
-	err := s.complete(ctx, in)
+// carryOut does what is intended, as far as it was not done before. If that fails, it undoes what was done, and returns the files that
+// keep their part because the user has committed it.
+func (s *Store) carryOut(ctx context.Context, in *intent) (kept []string, err error) {
+	err = s.complete(ctx, in)
 	if err == nil {
-		return nil
+		return nil, nil
 	}
-	if wrong := s.undo(context.WithoutCancel(ctx), in); wrong != nil {
-		return &halfLandedError{err, wrong}
+	kept, wrong := s.undo(context.WithoutCancel(ctx), in)
+	if wrong != nil {
+		return kept, &halfLandedError{err, wrong}
 	}
-	return err
+	return kept, err
 }
 
 // halfLandedError means that a landing failed and could not be undone completely.
@@ -377,56 +382,57 @@ func (s *Store) complete(ctx context.Context, in *intent) error {
 	return s.moveBranch(ctx, in)
 }
 
-// isPast reports whether the branch has the new commit already. The error is errMoved if it is not the current one any more, or
-// has moved elsewhere.
+// isPast reports whether the branch has the new commit already. The error is errMoved if it has moved elsewhere or, unless it is
+// created, is not the current one any more.
 func (s *Store) isPast(ctx context.Context, in *intent) (bool, error) {
-	now, err := s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
-	if err != nil && exitCode(err) != 1 {
-		return false, err
+	now, landed, err := s.branchState(ctx, in)
+	if err != nil || landed {
+		return landed, err
 	}
-	if now != in.Head {
-		err := s.user.do(ctx, "merge-base", "--is-ancestor", in.Commit, cmp.Or(now, in.Head))
-		if ctx.Err() != nil {
-			return false, ctx.Err()
+	name := strings.TrimPrefix(in.Ref, "refs/heads/")
+	if in.Head == "" {
+		if now != "" {
+			return false, &BranchError{fmt.Sprintf("branch %s exists already: rename or remove it, or choose another name", name)}
 		}
-		if err == nil {
-			return true, nil
-		}
+		return false, nil
 	}
 	current, err := s.user.out(ctx, "symbolic-ref", "-q", "HEAD")
 	if err != nil && exitCode(err) != 1 {
 		return false, err
 	}
 	if now != in.Head || current != in.Ref {
-		return false, fmt.Errorf("branch %s has moved, or another one is checked out: %w", strings.TrimPrefix(in.Ref, "refs/heads/"), errMoved)
+		return false, fmt.Errorf("branch %s has moved, or another one is checked out: %w", name, errMoved)
 	}
 	return false, nil
 }
 
-// moveBranch moves or creates the branch.
+// branchState returns the commit of the branch, "" if there is no such branch, and whether that has the landing.
+func (s *Store) branchState(ctx context.Context, in *intent) (now string, landed bool, err error) {
+	now, err = s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
+	switch {
+	case exitCode(err) == 1 || err == nil && now == in.Head:
+		return now, false, nil
+	case err != nil:
+		return "", false, err
+	}
+	landed = s.user.do(ctx, "merge-base", "--is-ancestor", in.Commit, now) == nil
+	return now, landed, ctx.Err()
+}
+
+// moveBranch moves or creates the branch. The user may have moved it or checked out another one since the landing began.
 func (s *Store) moveBranch(ctx context.Context, in *intent) error {
-	now, err := s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
-	if err != nil && exitCode(err) != 1 {
+	if past, err := s.isPast(ctx, in); err != nil || past {
 		return err
-	}
-	if now == in.Commit {
-		return nil
-	}
-	if in.Head == "" && now != "" {
-		return &BranchError{fmt.Sprintf("branch %s exists already: rename or remove it, or choose another name", strings.TrimPrefix(in.Ref, "refs/heads/"))}
-	}
-	if now != in.Head {
-		return errMoved
 	}
 	g := s.user.git
 	g.holds = in.checkout.held()
-	err = g.do(ctx, "update-ref", "-m", "hocket: land", in.Ref, in.Commit, in.Head)
+	err := g.do(ctx, "update-ref", "-m", "hocket: land", in.Ref, in.Commit, in.Head)
 	if err == nil {
 		return nil
 	}
-	now, wrong := s.user.out(context.WithoutCancel(ctx), "rev-parse", "-q", "--verify", in.Ref)
+	now, landed, wrong := s.branchState(context.WithoutCancel(ctx), in)
 	switch {
-	case wrong == nil && now == in.Commit: // git was told to end when it had done it
+	case wrong == nil && landed: // git was told to end when it had done it
 		return nil
 	case wrong == nil && now != in.Head:
 		return errors.Join(errMoved, err)
@@ -434,22 +440,22 @@ func (s *Store) moveBranch(ctx context.Context, in *intent) error {
 	return err
 }
 
-// undo restores the index and the files as they were before a landing. What the user has committed since is not undone, and what the
-// user has changed since is not touched: the error says which files keep a part of the landing.
-func (s *Store) undo(ctx context.Context, in *intent) error {
+// undo restores the index and the files as they were before a landing. What the user has changed or committed since is not touched: it
+// returns the files that keep a part of the landing. The error is a keptError if a part is not committed.
+func (s *Store) undo(ctx context.Context, in *intent) (kept []string, err error) {
 	committed := s.committed(ctx, in)
 	var failed error
 	if len(in.Index) > 0 {
 		failed = s.editIndex(ctx, func(q *quarantine) (string, error) { return s.changeBack(ctx, q, in, committed) }, func() error { return nil })
 	}
-	left, err := in.restoreFiles(s.root, committed)
+	kept, err = in.restoreFiles(s.root, committed)
 	if failed = errors.Join(failed, err); failed != nil { // the intent stays, so that it can be tried again
-		return failed
+		return kept, failed
 	}
-	if len(left) > 0 {
-		err = &keptError{left}
+	if slices.ContainsFunc(kept, func(name string) bool { return !committed[name] }) {
+		err = &keptError{kept}
 	}
-	return errors.Join(err, in.drop())
+	return kept, errors.Join(err, in.drop())
 }
 
 // keptError means that files keep their part of a landing that was undone.

@@ -44,6 +44,15 @@ func (f *fixture) begin(in *intent, n int) {
 	f.no(root.Close())
 }
 
+// done takes the results of carryOut and undo, which must succeed completely.
+func (f *fixture) done(kept []string, err error) {
+	f.Helper()
+	f.no(err)
+	if kept != nil {
+		f.Errorf("%v keep their part", kept)
+	}
+}
+
 // lines returns a file with numbered lines, of which some are replaced: number, text, number, text.
 func lines(n int, replaced ...any) string {
 	all := make([]string, n)
@@ -223,13 +232,13 @@ func TestUndo(t *testing.T) {
 		for _, finish := range []bool{true, false} {
 			f.begin(in, n)
 			if finish {
-				f.no(s.carryOut(t.Context(), in))
+				f.done(s.carryOut(t.Context(), in))
 				if landed == nil {
 					landed = f.files()
 				}
 				same(t, "the landed checkout", landed, f.files())
 			}
-			f.no(s.undo(t.Context(), in))
+			f.done(s.undo(t.Context(), in))
 			same(t, "the checkout", untouched, f.files())
 			for name, want := range map[string]bool{"new": true, "new/deep": false, "file/y": false} {
 				if _, err := os.Stat(filepath.Join(f.repo, name)); (err == nil) != want {
@@ -276,7 +285,7 @@ func TestNamesAreBytes(t *testing.T) {
 		f.begin(in, n)
 		in, err := in.checkout.read(in.dir) // as another process does
 		f.no(err)
-		f.no(s.undo(t.Context(), in))
+		f.done(s.undo(t.Context(), in))
 		same(t, "the checkout", before, f.files())
 		if info, err := os.Stat(filepath.Join(f.repo, "dir\xff")); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("the directory: %v, %v", info, err)
@@ -314,7 +323,7 @@ func TestEditedInTheLastMoment(t *testing.T) {
 			if c.now == "" {
 				f.no(os.Remove(filepath.Join(f.repo, "a.txt")))
 			}
-			if err := s.carryOut(t.Context(), in); (err == nil) != (c.want == "changed\n") {
+			if _, err := s.carryOut(t.Context(), in); (err == nil) != (c.want == "changed\n") {
 				t.Errorf("carried out: %v", err)
 			}
 			if got := f.read(f.repo, "a.txt"); got != c.want {
@@ -387,7 +396,8 @@ func TestLandingOnFullDisk(t *testing.T) {
 		s := f.open()
 		in, err := (*checkout)(nil).read(filepath.Join(s.dir, "land", "r1.land"))
 		f.no(err)
-		fmt.Println("error:", s.carryOut(t.Context(), in))
+		_, err = s.carryOut(t.Context(), in)
+		fmt.Println("error:", err)
 		return
 	}
 	f := newFixture(t)
@@ -420,15 +430,17 @@ func TestUserGoesOn(t *testing.T) {
 		fails string
 		want  [3]string // what the files are in the end
 		log   string    // the subjects of the commits
+		kept  string    // the files of which it is said that they keep their part
 	}{
-		"nothing":              {AsCommit, 2, func(*fixture) {}, true, "", [3]string{theirs, theirs, theirs}, "Land it,first"},
-		"a file before":        {AsPatch, 2, func(f *fixture) { f.put("1.txt", mine); f.put("3.txt", mine) }, true, "1.txt", [3]string{mine, "2\n", mine}, "first"},
-		"a file after":         {AsCommit, 2, func(f *fixture) { f.put("3.txt", mine) }, false, "", [3]string{"1\n", "2\n", mine}, "first"},
-		"commits something":    {AsCommit, 2, func(f *fixture) { f.git(f.repo, "commit", "-qm", "mine", "--allow-empty") }, false, "", [3]string{"1\n", "2\n", "3\n"}, "mine,first"},
-		"commits what landed":  {AsCommit, 2, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine") }, false, "", [3]string{theirs, theirs, "3\n"}, "mine,first"},
-		"commits all":          {AsCommit, 3, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine") }, false, "", [3]string{theirs, theirs, theirs}, "mine,first"},
-		"commits half a patch": {AsPatch, 2, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine"); f.put("3.txt", mine) }, false, "", [3]string{theirs, theirs, mine}, "mine,first"},
-		"another branch":       {AsCommit, 2, func(f *fixture) { f.git(f.repo, "checkout", "-q", "-b", "other") }, false, "", [3]string{"1\n", "2\n", "3\n"}, "first"},
+		"nothing":              {AsCommit, 2, func(*fixture) {}, true, "", [3]string{theirs, theirs, theirs}, "Land it,first", ""},
+		"a file before":        {AsPatch, 2, func(f *fixture) { f.put("1.txt", mine); f.put("3.txt", mine) }, true, "1.txt", [3]string{mine, "2\n", mine}, "first", ""},
+		"a file after":         {AsCommit, 2, func(f *fixture) { f.put("3.txt", mine) }, false, "", [3]string{"1\n", "2\n", mine}, "first", ""},
+		"commits something":    {AsCommit, 2, func(f *fixture) { f.git(f.repo, "commit", "-qm", "mine", "--allow-empty") }, false, "", [3]string{"1\n", "2\n", "3\n"}, "mine,first", ""},
+		"commits what landed":  {AsCommit, 2, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine") }, false, "", [3]string{theirs, theirs, "3\n"}, "mine,first", "1.txt 2.txt"},
+		"commits all":          {AsCommit, 3, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine") }, false, "", [3]string{theirs, theirs, theirs}, "mine,first", "1.txt 2.txt 3.txt"},
+		"commits half a patch": {AsPatch, 2, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine"); f.put("3.txt", mine) }, false, "", [3]string{theirs, theirs, mine}, "mine,first", "1.txt 2.txt"},
+		"another branch":       {AsCommit, 2, func(f *fixture) { f.git(f.repo, "checkout", "-q", "-b", "other") }, false, "", [3]string{"1\n", "2\n", "3\n"}, "first", ""},
+		"commits more":         {AsCommit, 2, func(f *fixture) { f.put("1.txt", mine); f.git(f.repo, "commit", "-qam", "mine") }, false, "", [3]string{mine, theirs, "3\n"}, "mine,first", "1.txt 2.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -443,7 +455,12 @@ func TestUserGoesOn(t *testing.T) {
 			l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: c.how, Base: b.Commit, Commit: made, Message: "Land it", Approval: "yes"})
 			f.begin(f.intend(s, l), c.files)
 			c.does(f)
+			var kept []string
+			l.Ended = func(e Ended) { kept = append(kept, e.Kept...) }
 			_, found, err := s.Finish(t.Context(), l)
+			if got := strings.Join(kept, " "); got != c.kept {
+				t.Errorf("told of %q, want %q", got, c.kept)
+			}
 			if found != c.found || (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), "keep their part of it: "+c.fails) {
 				t.Errorf("found %v, error %v", found, err)
 			}
@@ -599,12 +616,12 @@ func TestFinishIsNotRecorded(t *testing.T) {
 	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
 	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
 	in := f.intend(s, l)
-	f.no(s.carryOut(t.Context(), in))
+	f.done(s.carryOut(t.Context(), in))
 	file := filepath.Join(in.dir, "intent.json")
 	f.no(os.Rename(file, file+".kept"))
 	f.mkdir(filepath.Join(file, "in the way"))
-	if err := in.finish(); err == nil {
-		t.Error("it was recorded")
+	if err := in.finish(); err == nil || !strings.HasPrefix(err.Error(), "the change has landed, but that cannot be recorded: ") {
+		t.Errorf("error %v", err)
 	}
 	if got := f.read(in.dir, "new", "a.txt"); got != "changed\n" {
 		t.Errorf("the new file is %q", got)
@@ -631,7 +648,7 @@ func TestCancelledLanding(t *testing.T) {
 		f.begin(in, n)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := s.carryOut(ctx, in); !errors.Is(err, context.Canceled) {
+		if _, err := s.carryOut(ctx, in); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 		same(t, "the checkout", before, f.files())
@@ -724,5 +741,26 @@ func TestUserRewritesWhatLanded(t *testing.T) {
 	f.no(s.collectGarbage(t.Context(), 0))
 	if out, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {
 		t.Error(out, err)
+	}
+}
+
+// TestAnotherBranchMeanwhile has a user who makes a new branch after the files have changed. The branch of the landing stays, and so does
+// the index.
+func TestAnotherBranchMeanwhile(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: c})
+	in := f.intend(s, l)
+	f.no(in.changeFiles(t.Context(), s.root))
+	f.git(f.repo, "switch", "-qc", "other")
+	err := s.editIndex(t.Context(), func(q *quarantine) (string, error) { return s.change(t.Context(), q, in) }, func() error { return s.moveBranch(t.Context(), in) })
+	if !errors.Is(err, errMoved) || !strings.Contains(err.Error(), "branch main has moved, or another one is checked out") {
+		t.Errorf("error %v", err)
+	}
+	f.status(" M a.txt")
+	if got := f.git(f.repo, "rev-parse", "main"); got != in.Head {
+		t.Errorf("main is at %s", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -260,14 +261,19 @@ func (s *Store) copyUserIndex(ctx context.Context, to string) error {
 // copyIndex copies an index with its time: git reads a file again if the file is not older than
 // the index.
 func copyIndex(from, to string) error {
-	data, err := os.ReadFile(from)
+	file, err := os.Open(from) // git replaces it, so what is open keeps its content and its time
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(from)
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(file)
 	if err != nil {
 		return err
 	}

@@ -3,15 +3,22 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// checkContent returns an error if a landing would do something to the content of a file that its diff does not show.
-func (s *Store) checkContent(ctx context.Context, p *plan) error {
+// checkContent returns an error if a landing would do something else to the files than its diff shows.
+func (s *Store) checkContent(ctx context.Context, how How, p *plan) error {
 	moves, err := p.q.moves(ctx, p.files)
+	if err == nil && how == AsPatch {
+		err = checkSubmodules(moves)
+	}
+	if err == nil {
+		err = s.checkNames(moves)
+	}
 	if err == nil {
 		err = s.checkHidden(ctx, p.q, moves)
 	}
@@ -19,6 +26,40 @@ func (s *Store) checkContent(ctx context.Context, p *plan) error {
 		err = p.q.checkEncodings(ctx, p.files, moves)
 	}
 	return err
+}
+
+// checkSubmodules returns an error if a change is one of submodules, which have no files here.
+func checkSubmodules(moves []move) error {
+	for _, m := range moves {
+		if m.Was == "160000" || m.Mode == "160000" {
+			return fmt.Errorf("the change cannot land as a patch, because it changes the submodule %s, and a patch changes only files: use land: branch or land: commit", m.Path)
+		}
+	}
+	return nil
+}
+
+// checkNames returns an error if a change renames a file so that the old name is the new one in the checkout, as where upper and lower
+// case are the same: removing the one would remove the other.
+func (s *Store) checkNames(moves []move) error {
+	stat := func(m move) (os.FileInfo, error) { return os.Lstat(filepath.Join(s.root, filepath.FromSlash(m.Path))) }
+	for _, made := range moves {
+		if made.Was != "" {
+			continue
+		}
+		there, err := stat(made)
+		if err != nil {
+			continue // as usual
+		}
+		for _, gone := range moves {
+			if gone.Mode != "" {
+				continue
+			}
+			if old, err := stat(gone); err == nil && os.SameFile(old, there) {
+				return fmt.Errorf("the change cannot land, because it renames %s to %s, which are the same file in %s: rename it there first, or use land: branch", gone.Path, made.Path, s.root)
+			}
+		}
+	}
+	return nil
 }
 
 // checkHidden returns an error if a file to be changed has other content than the one that was captured. Git compares the size and time of a

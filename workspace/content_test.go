@@ -24,6 +24,51 @@ func (f *fixture) refused(s *Store, base, commit, want string) {
 	}
 }
 
+// TestLandNotInOtherCase renames a file so that both names are the same in the checkout. A link has that effect in any file system.
+func TestLandNotInOtherCase(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	f.git(w.Root, "mv", "a.txt", "A.txt")
+	c := f.collect(w)
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
+	f.put(".git/info/exclude", "A.txt\n")
+	_ = os.Link(filepath.Join(f.repo, "a.txt"), filepath.Join(f.repo, "A.txt")) // it exists where case is ignored
+	f.refused(s, b.Commit, c, "it renames a.txt to A.txt, which are the same file in "+f.repo+": rename it there first")
+	if done, err := s.Land(t.Context(), l); err == nil {
+		t.Errorf("landed %+v", done)
+	}
+	if got := f.read(f.repo, "a.txt"); got != "one\ntwo\nthree\n" {
+		t.Errorf("the file is %q", got)
+	}
+}
+
+// TestLandSubmodule changes which commit of a submodule belongs to the repository.
+func TestLandSubmodule(t *testing.T) {
+	f := newFixture(t)
+	f.mkdir(filepath.Join(f.repo, "sub"))
+	f.git(filepath.Join(f.repo, "sub"), "init", "-q")
+	f.git(filepath.Join(f.repo, "sub"), "commit", "-q", "--allow-empty", "-m", "x")
+	f.git(f.repo, "add", "sub")
+	f.git(f.repo, "commit", "-qm", "sub")
+	s := f.open()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	f.git(w.Root, "update-index", "--cacheinfo", "160000,"+b.Commit+",sub")
+	f.git(w.Root, "commit", "-qm", "bump")
+	l := Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: f.collect(w)}
+	if _, err := s.Plan(t.Context(), l, 0); err == nil || !strings.Contains(err.Error(), "it changes the submodule sub") {
+		t.Errorf("error %v", err)
+	}
+	l.How = AsCommit
+	l, _ = f.plan(s, l)
+	f.land(s, l)
+	if got := f.git(f.repo, "rev-parse", "HEAD:sub"); got != b.Commit {
+		t.Errorf("the submodule is at %s", got)
+	}
+}
+
 // TestLandNotOverFiltered has a file in which a filter of the user hides a line from git.
 func TestLandNotOverFiltered(t *testing.T) {
 	for _, uncommitted := range []bool{false, true} {

@@ -122,17 +122,27 @@ func (c *checkout) interrupted() (*intent, error) {
 // read reads what is intended in a directory; nil if there is nothing.
 func (c *checkout) read(dir string) (*intent, error) {
 	in := &intent{dir: dir, checkout: c}
-	data, err := os.ReadFile(filepath.Join(dir, intentName))
+	file := filepath.Join(dir, intentName)
+	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, removeAll(dir) // it was not complete, so nothing was changed, or nothing is left of it
 	}
-	if err == nil {
-		err = json.Unmarshal(data, in)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = in.eachName(readName)
+	if err := json.Unmarshal(data, in); err != nil {
+		return nil, damaged(file, err)
 	}
-	return in, err
+	if err := in.eachName(readName); err != nil {
+		return nil, damaged(file, err)
+	}
+	return in, nil
+}
+
+// damaged returns the error for an intent that cannot be read, so that its landing cannot be ended.
+func damaged(file string, err error) error {
+	dir := filepath.Dir(file)
+	return fmt.Errorf("%s is damaged, and its landing may have changed your files only partly: compare them with those before it, in %s, and then remove %s: %w", file, filepath.Join(dir, "old"), dir, err)
 }
 
 // begin locks the checkout for a landing, and returns what was intended with its ID before, nil if nothing was. If another landing was
@@ -142,19 +152,39 @@ func (s *Store) begin(ctx context.Context, l Landing) (*checkout, *intent, error
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := c.interrupted()
-	if err == nil && (in == nil || in.dir != s.intentDir(l)) {
-		if in != nil {
-			_, err = s.end(context.WithoutCancel(ctx), in)
-		}
-		if err == nil {
-			in, err = c.read(s.intentDir(l))
-		}
+	dir := s.intentDir(l)
+	ended, err := s.endInterrupted(ctx, c, dir)
+	l.tell(ended...)
+	var in *intent
+	if err == nil {
+		in, err = c.read(dir)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, c.Release())
 	}
 	return c, in, nil
+}
+
+// endInterrupted ends the landing in a checkout whose process was killed, if there is one and its intent is not in the directory own.
+func (s *Store) endInterrupted(ctx context.Context, c *checkout, own string) ([]Ended, error) {
+	in, err := c.interrupted()
+	if err != nil || in == nil || in.dir == own {
+		return nil, err
+	}
+	e, err := s.end(context.WithoutCancel(ctx), in)
+	if err != nil {
+		return nil, err
+	}
+	return []Ended{e}, nil
+}
+
+// tell tells what has become of landings whose process was killed.
+func (l Landing) tell(ended ...Ended) {
+	for _, e := range ended {
+		if l.Ended != nil {
+			l.Ended(e)
+		}
+	}
 }
 
 // intentDir is where the intent of a landing is.
@@ -166,7 +196,7 @@ func (s *Store) intentDir(l Landing) string {
 type Ended struct {
 	Run  string
 	Done bool     // all of it had been done; otherwise it was taken back, and can land again
-	Kept []string // files that keep a part of it, because they were changed since
+	Kept []string // files that keep a part of it, because they were changed or committed since
 }
 
 func (e Ended) String() string {
@@ -174,7 +204,7 @@ func (e Ended) String() string {
 	case e.Done:
 		return "the landing of run " + e.Run + ", whose process was killed, was complete: the change stays"
 	case e.Kept != nil:
-		return "the landing of run " + e.Run + ", whose process was killed, was taken back, except in files that have changed since: " + strings.Join(e.Kept, ", ")
+		return "the landing of run " + e.Run + ", whose process was killed, was taken back, except in files that you have changed or committed since: " + strings.Join(e.Kept, ", ")
 	}
 	return "the landing of run " + e.Run + ", whose process was killed, was taken back"
 }
@@ -189,11 +219,10 @@ func (s *Store) end(ctx context.Context, in *intent) (Ended, error) {
 	case done:
 		err = in.finish()
 	default:
-		err = s.undo(ctx, in)
+		e.Kept, err = s.undo(ctx, in)
 	}
-	var kept *keptError
-	if errors.As(err, &kept) {
-		e.Kept, err = kept.files, nil
+	if errors.As(err, new(*keptError)) {
+		err = nil
 	}
 	if err != nil {
 		err = fmt.Errorf("the process of run %s was killed while it landed a change, and what it has changed cannot be taken back: %w", in.Run, err)
@@ -206,14 +235,8 @@ func (s *Store) isDone(ctx context.Context, in *intent) (bool, error) {
 	if in.Ref == "" {
 		return in.hasChanged(s.root)
 	}
-	now, err := s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
-	switch {
-	case exitCode(err) == 1 || err == nil && now == in.Head:
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	return s.user.do(ctx, "merge-base", "--is-ancestor", in.Commit, now) == nil, ctx.Err()
+	_, landed, err := s.branchState(ctx, in)
+	return landed, err
 }
 
 // steady shares the checkout: until it is released, no landing changes it. A landing whose process was killed is ended first.
@@ -262,12 +285,7 @@ func (s *Store) endNoted(ctx context.Context) ([]Ended, error) {
 		return nil, err
 	}
 	defer c.Release()
-	in, err := c.interrupted()
-	if err != nil || in == nil {
-		return nil, err
-	}
-	e, err := s.end(context.WithoutCancel(ctx), in)
-	return []Ended{e}, err
+	return s.endInterrupted(ctx, c, "")
 }
 
 // Withdraw ends the landings of a run whose process was killed. What was done completely stays; the rest is taken back.

@@ -35,8 +35,10 @@ func TestKilledLandingEnds(t *testing.T) {
 		},
 		"delete": func(f *fixture, s *Store) { f.no(s.Release(f.Context(), "r1")) },
 		"another landing": func(f *fixture, s *Store) {
-			if _, _, err := s.Finish(f.Context(), Landing{ID: "other", Run: "r2"}); err != nil {
-				f.Error(err)
+			var ended []Ended
+			l := Landing{ID: "other", Run: "r2", Ended: func(e Ended) { ended = append(ended, e) }}
+			if _, _, err := s.Finish(f.Context(), l); err != nil || len(ended) != 1 || ended[0].Run != "r1" {
+				f.Errorf("ended %v, %v", ended, err)
 			}
 		},
 		"a project in the same checkout": func(f *fixture, s *Store) {
@@ -109,7 +111,7 @@ func TestCompleteLandingStays(t *testing.T) {
 		c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
 		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: how, Base: b.Commit, Commit: c, Branch: "topic", Approval: "yes"})
 		in := f.intend(s, l)
-		f.no(s.carryOut(t.Context(), in))
+		f.done(s.carryOut(t.Context(), in))
 		if ended, err := s.Withdraw(t.Context(), "r1"); err != nil || len(ended) != 1 || !ended[0].Done {
 			t.Errorf("ended %v, %v", ended, err)
 		}
@@ -134,7 +136,7 @@ func TestKilledLandingKeepsWork(t *testing.T) {
 	f.begin(f.intend(s, l), 2)
 	f.put("a.txt", "mine\n")
 	ended, err := s.Withdraw(t.Context(), "r1")
-	if err != nil || len(ended) != 1 || len(ended[0].Kept) != 1 || !strings.HasSuffix(ended[0].String(), "was taken back, except in files that have changed since: a.txt") {
+	if err != nil || len(ended) != 1 || len(ended[0].Kept) != 1 || !strings.HasSuffix(ended[0].String(), "was taken back, except in files that you have changed or committed since: a.txt") {
 		t.Errorf("ended %v, %v", ended, err)
 	}
 	if got := f.read(f.repo, "a.txt") + f.read(f.repo, "dir/b.txt"); got != "mine\nb\n" {
@@ -153,6 +155,25 @@ func TestKilledLandingKeepsWork(t *testing.T) {
 	if got := f.read(f.repo, "a.txt") + f.read(f.repo, "moved/b.txt"); got != "one\ntwo\nthree\nb\n" {
 		t.Errorf("the files are %q", got)
 	}
+}
+
+// TestKilledLandingWasCommitted takes back a landing after the user has committed a part of it, which stays.
+func TestKilledLandingWasCommitted(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n", "dir/b.txt": "changed\n", "run.sh": "changed\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
+	f.begin(f.intend(s, l), 2)
+	f.git(f.repo, "commit", "-qm", "mine", "a.txt")
+	ended, err := s.Withdraw(t.Context(), "r1")
+	if err != nil || len(ended) != 1 || strings.Join(ended[0].Kept, " ") != "a.txt" {
+		t.Errorf("ended %v, %v", ended, err)
+	}
+	if got := f.read(f.repo, "a.txt") + f.read(f.repo, "dir/b.txt"); got != "changed\nb\n" {
+		t.Errorf("the files are %q", got)
+	}
+	f.status("")
 }
 
 // TestDroppedLanding is killed while it forgets a landing that was taken back: what it needs is gone only after that.
@@ -177,6 +198,46 @@ func TestDroppedLanding(t *testing.T) {
 	if got := f.read(in.dir, "old", "a.txt"); got != "one\ntwo\nthree\n" {
 		t.Errorf("the file before is %q", got)
 	}
+}
+
+// TestDamagedIntent has a landing that was killed, and whose record is damaged. After the user has removed it as the error says, all works
+// again.
+func TestDamagedIntent(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n", "dir/b.txt": "changed\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
+	in := f.intend(s, l)
+	f.begin(in, 1)
+	file := filepath.Join(in.dir, intentName)
+	f.no(os.Truncate(file, 20))
+	_, capture := s.Capture(t.Context(), "r2", nil)
+	_, land := s.Land(t.Context(), l)
+	for _, err := range []error{capture, land} {
+		if err == nil || !strings.HasPrefix(err.Error(), file+" is damaged") || !strings.Contains(err.Error(), "in "+filepath.Join(in.dir, "old")+", and then remove "+in.dir+": ") {
+			t.Errorf("error %v", err)
+		}
+	}
+	f.put("a.txt", f.read(in.dir, "old", "a.txt"))
+	f.no(os.RemoveAll(in.dir))
+	f.status("")
+	f.land(s, l)
+	f.status(" M a.txt\n M dir/b.txt")
+}
+
+// TestIndexWithoutLinks has a file system that has no hard links.
+func TestIndexWithoutLinks(t *testing.T) {
+	f := newFixture(t)
+	swap, err := f.open().indexSwap()
+	f.no(err)
+	swap.held = filepath.Join(t.TempDir(), "missing", "held")
+	data := f.read(swap.index)
+	again, err := swap.do(swap.index, []byte(data), func() error { return errors.New("it was locked") })
+	if again || err == nil || !strings.Contains(err.Error(), "needs hard links: if the file system has none, use land: branch or land: patch: ") {
+		t.Errorf("error %v", err)
+	}
+	f.status("")
 }
 
 // TestLockOfGit has the lock of git's index at every point at which a landing may be killed, and one of another command.

@@ -137,8 +137,8 @@ func (in *intent) changeFiles(ctx context.Context, checkout string) error {
 	return nil
 }
 
-// restoreFiles is the reverse of changeFiles, except for some files. It does not touch what the user has changed since, and returns
-// the files that keep a part of the landing because of that.
+// restoreFiles is the reverse of changeFiles, except for some files. It does not touch what the user has changed since, either, and
+// returns the files that keep a part of the landing because of that.
 func (in *intent) restoreFiles(checkout string, except map[string]bool) (left []string, err error) {
 	root, err := os.OpenRoot(checkout)
 	if err != nil {
@@ -150,16 +150,16 @@ func (in *intent) restoreFiles(checkout string, except map[string]bool) (left []
 	var moved []string
 	for _, i := range in.order(after) {
 		m := in.Changes[i]
-		if except[m.Path] {
-			continue
-		}
 		switch side, wrong := in.side(root, m); {
 		case errors.Is(wrong, errMoved):
 			moved = append(moved, m.Path)
 		case wrong != nil:
 			err = errors.Join(err, wrong)
 		case side == after: // so were the files before it
-			left, moved, todo[i] = append(left, moved...), nil, true
+			left, moved, todo[i] = append(left, moved...), nil, !except[m.Path]
+			if except[m.Path] {
+				left = append(left, m.Path)
+			}
 		}
 	}
 	for _, i := range in.order(before) {

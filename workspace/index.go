@@ -167,7 +167,7 @@ func (x indexSwap) do(from string, content []byte, then func() error) (again boo
 	}
 	defer os.Remove(x.fresh)
 	if err := os.Link(x.fresh, x.held); err != nil {
-		return false, err
+		return false, fmt.Errorf("git's index cannot be locked, which needs hard links: if the file system has none, use land: branch or land: patch: %w", err)
 	}
 	defer os.Remove(x.held)
 	if err := os.Link(x.held, x.lock); err != nil {

@@ -44,6 +44,8 @@ type Landing struct {
 
 	// Approval identifies the approval. It lets [Store.Finish] finish the landing.
 	Approval string
+	// Ended is told of landings whose process was killed, and which were ended first; nil: nobody is.
+	Ended func(Ended) `json:"-"`
 }
 
 // Plan is what a landing would do now.
@@ -52,8 +54,6 @@ type Plan struct {
 	Ref     string // the branch that changes, "" with AsPatch
 	Message string // of the commit, as it will be; "" with AsPatch
 	Digest  string // of all that a person approves
-	// Ended are landings whose process was killed, and which were ended first.
-	Ended []Ended
 }
 
 // ChangedError means that a landing would no longer do what was approved. The new plan needs an
@@ -115,12 +115,12 @@ func (s *Store) Plan(ctx context.Context, l Landing, limit int) (Plan, error) {
 		return Plan{}, err
 	}
 	defer steady.Release()
+	l.tell(ended...)
 	p, err := s.plan(ctx, l, limit)
 	if err != nil {
 		return Plan{}, err
 	}
 	p.q.remove()
-	p.Ended = ended
 	return p.Plan, nil
 }
 
@@ -168,7 +168,7 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 			err = s.checkUnseen(ctx, p.Diff)
 		}
 		if err == nil {
-			err = s.checkContent(ctx, p)
+			err = s.checkContent(ctx, l.How, p)
 		}
 	}
 	return p, err
