@@ -282,7 +282,7 @@ steps:
 `
 	for name, c := range map[string]struct{ how, do, want string }{
 		"fail":       {how: "merge: {}"},
-		"error edge": {how: "merge: {}, error: alas}\n  - {id: alas, agent: editor, prompt: \"echo '${failure.error}'\"", want: "conflict in gone.txt (modify/delete)"},
+		"error edge": {how: "merge: {}, error: alas}\n  - {id: alas, agent: editor, prompt: \"echo '${failure.error}'\"", want: "the changes of left and right conflict in gone.txt (modify/delete); with on_conflict in the merge, a person or an agent resolves that"},
 		"agent keeps it": {how: `merge: {on_conflict: {agent: editor, prompt: "grep left gone.txt"}}`,
 			want: "gone.txt\nl.txt\nr.txt\nt.txt\nw.yml\nhere\nleft\n1\n2\n3"},
 		"agent deletes it": {how: `merge: {on_conflict: {agent: editor, prompt: "rm gone.txt"}}`, want: "l.txt\nr.txt\nt.txt\nw.yml\ncat: gone.txt: No such file or directory\n1\n2\n3"},

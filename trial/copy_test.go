@@ -47,7 +47,8 @@ func copyOf(t *testing.T, root, file string, o hocket.Options, answers ...string
 			t.Fatal(open, err)
 		}
 		if answer == "resolved" { // in the directory that the question names
-			write(t, open[0].Detail, "shared.txt", "first\nperson\nlast\n")
+			dir, _, _ := strings.Cut(open[0].Detail, "\n")
+			write(t, dir, "shared.txt", "first\nperson\nlast\n")
 		}
 		if _, err := r.Answer(t.Context(), open[0].ID, hocket.Answer{Value: answer, Digest: open[0].Digest}); err != nil {
 			t.Fatal(err)

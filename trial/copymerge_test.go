@@ -169,7 +169,7 @@ func TestCopyWithoutWorkspaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, root, "flow.yml", flowWith("{id: join, merge: {}}"))
-	const want = "join ended with success in the run, and ended with error now (conflict in shared.txt (contents))"
+	const want = "join ended with success in the run, and ended with error now (the changes of one and two conflict in shared.txt (contents); with on_conflict"
 	if _, _, _, err := trial.Copy(t.Context(), p, r, trial.Options{Host: o}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("another workflow: %v", err)
 	}
