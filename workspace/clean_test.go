@@ -275,6 +275,24 @@ func TestWorkBetweenAttempts(t *testing.T) {
 	}
 }
 
+// TestRemoveWhereWeAre has a person whose shell is in the directory that is removed, or made again for the next attempt.
+func TestRemoveWhereWeAre(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	f.collect(w)
+	t.Chdir(w.Root)
+	next := f.checkout(s, Attempt{"r1", "step", 2}, b.Commit)
+	f.write(filepath.Join(next.Root, "x"), "more\n")
+	f.collect(next)
+	t.Chdir(next.Root)
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+	if _, err := os.Stat(next.home); err == nil {
+		t.Error("it is still there")
+	}
+}
+
 // TestChoiceIsAskedAgain has another process that begins the next attempt while directories are chosen.
 func TestChoiceIsAskedAgain(t *testing.T) {
 	f := newFixture(t)

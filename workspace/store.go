@@ -167,7 +167,7 @@ func belongsTo(top, gitDir string) error {
 // settle takes over what concerns files from the user's configuration.
 func (s *Store) settle(u *user, config []string) error {
 	s.user = u
-	s.git = git{env: []string{"GIT_DIR=" + filepath.Join(s.dir, "store.git")}}
+	s.git = git{dir: s.dir, env: []string{"GIT_DIR=" + filepath.Join(s.dir, "store.git")}} // whoever calls may be in a directory that is removed
 	s.tree = s.git
 	if u == nil {
 		return nil
