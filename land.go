@@ -232,7 +232,7 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 func landOptions() []workflow.Option {
 	return []workflow.Option{
 		{Value: landIt, Description: "exactly this change"},
-		{Value: rejectIt, Description: "nothing lands, and the step fails; to give a reason, answer with that instead"},
+		{Value: rejectIt, Description: "nothing lands, and the step fails; any other text does the same, with that reason"},
 	}
 }
 
@@ -302,9 +302,10 @@ func (e workspaceExecutor) Run(_ context.Context, task *agent.Task, _ agent.Log)
 	return agent.Result{}, agent.Permanentf("the agent %s works only in a workflow, on workspaces: use merge or land in a step", task.Agent.Name)
 }
 
-// UnseenChangeError reports that an answer would land a change that its author may not have seen.
+// UnseenChangeError reports that an answer would land a change, or continue with a conflict, that its author may not have seen.
 type UnseenChangeError struct {
 	Run, Question string
+	Answer        string
 	Change        string // the hash that the answer names; "": none
 }
 
@@ -317,7 +318,7 @@ func (e *UnseenChangeError) Error() string {
 
 // Hint returns what to do about it.
 func (e *UnseenChangeError) Hint() string {
-	return fmt.Sprintf("`hocket show %s` shows it; answer with the hash at its end: `hocket answer %s %s %s --change HASH`", e.Run, e.Run, e.Question, landIt)
+	return fmt.Sprintf("`hocket show %s` shows it; answer with the hash at its end: `hocket answer %s %s %s --change HASH`", e.Run, e.Run, e.Question, e.Answer)
 }
 
 // mayAnswer returns an error if an answer without the digest of a question would land another change than the one that was seen.
@@ -325,18 +326,19 @@ func mayAnswer(run string, q *Question, a Answer) error {
 	switch {
 	case q == nil:
 		return nil
-	case a.Change == "" && (a.Value != landIt || ChangeToName(*q) == ""):
+	case a.Change == "" && (len(q.Options) == 0 || a.Value != q.Options[0].Value || ChangeToName(*q) == ""):
 		return nil
 	case a.Change == "" || !strings.HasPrefix(changeOf(*q), a.Change):
-		return &UnseenChangeError{run, q.ID, a.Change}
+		return &UnseenChangeError{run, q.ID, a.Value, a.Change}
 	}
 	return nil
 }
 
-// ChangeToName returns the hash that an answer to a question has to name ([Answer.Change]) so that it lands a change; "" if it need not name
-// one. When a landing asks again, somebody who has seen its first question may still be about to answer that.
+// ChangeToName returns the hash that an answer to a question has to name ([Answer.Change]) so that it lands a change, or says that a conflict is
+// resolved; "" if it need not name one. When a landing asks again, or a merge about the next conflict, somebody who has seen the first question
+// may still be about to answer that.
 func ChangeToName(q Question) string {
-	if !strings.HasPrefix(q.Text, changedNote) {
+	if !strings.HasPrefix(q.Text, changedNote) && !strings.HasPrefix(q.Text, mergedNote) {
 		return ""
 	}
 	return changeOf(q)

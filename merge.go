@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -158,6 +159,18 @@ const GiveUp = "give up"
 
 const resolved = "resolved" // the other answer
 
+// mergedNote is what the question says first about a conflict with what was merged before.
+const mergedNote = "What was merged before is kept, and the directory is a new one: cd into it again."
+
+// ConflictDirectory returns the directory in which a question asks a person to resolve conflicts; "" if it asks something else.
+func ConflictDirectory(q Question) string {
+	dir, _, _ := strings.Cut(q.Detail, "\n")
+	if len(q.Options) == 0 || q.Options[0].Value != resolved || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
+}
+
 // askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
 func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflict string, answer *engine.Answer) driver.Outcome {
 	w, asked, err := c.conflicted(ctx, m.Commit, answer)
@@ -167,7 +180,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	defer w.Close()
 	why := ""
 	if m.Sides[0].Name == workspace.MergedBefore { // perhaps by the same person, whose shell is in a directory that is gone
-		why = "What was merged before is kept, and the directory is a new one: cd into it again. "
+		why = mergedNote + " "
 	}
 	switch {
 	case answer != nil && answer.Value == GiveUp:
@@ -187,9 +200,9 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	return driver.Outcome{Asks: &engine.Asked{
 		Address: c.task.Address,
 		Text:    why + "T" + strings.TrimPrefix(conflict, "t") + ". Resolve that in the directory below, then answer resolved.",
-		Detail:  w.Root + "\n\n" + conflictHelp(m),
+		Detail:  w.Root + "\n\n" + conflictHelp(m) + "\n" + changeLine + m.Commit[:12],
 		Options: []workflow.Option{
-			{Value: resolved, Description: fmt.Sprintf("merge %.12s continues with what is in the directory", m.Commit)}, // so that questions about others have another digest
+			{Value: resolved, Description: "the merge continues with what is in the directory"},
 			{Value: GiveUp, Description: "the merge fails; what the steps have made is kept"},
 		},
 	}}

@@ -65,8 +65,15 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 		b.WriteString("  " + strings.Replace(a.self("replan", run, "WORDS", "--resume"), " WORDS ", ` "WORDS" `, 1) + style.Paint(view.Dim, "   # a model changes the plan as you say") + "\n")
 		b.WriteString("  " + a.replanCommand(run) + style.Paint(view.Dim, "   # continue with a new plan") + "\n")
 	}
+	if dir := hocket.ConflictDirectory(q); dir != "" { // in a line that is not wrapped, so that it can be copied
+		b.WriteString("  cd " + quoteWord(dir) + "\n")
+	}
+	custom := ""
 	if q.Custom {
-		b.WriteString("  " + a.answerCommand(run, q, anyAnswer(q)) + "\n")
+		custom = "  " + a.answerCommand(run, q, anyAnswer(q))
+	}
+	if q.Kind == engine.BudgetQuestion && custom != "" {
+		b.WriteString(custom + "\n")
 	}
 	for _, o := range q.Options {
 		line := a.answerCommand(run, q, o.Value)
@@ -74,6 +81,12 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 			line += style.Paint(view.Dim, "   # "+about)
 		}
 		b.WriteString("  " + line + "\n")
+	}
+	if q.Kind != engine.BudgetQuestion && custom != "" {
+		if len(q.Options) > 0 {
+			custom += style.Paint(view.Dim, "   # any other text")
+		}
+		b.WriteString(custom + "\n")
 	}
 	return b.String()
 }

@@ -270,7 +270,7 @@ func (a *app) workspaceListVerb() *cobra.Command {
 				a.note("no directories of workspaces; they are removed when a run ends, and `hocket diff RUN` shows what its steps have made\n")
 				return nil
 			}
-			t := &view.Table{Head: []string{"RUN", "STEP", "ATTEMPT", "STATUS", "SIZE", "DIRECTORY"}, Right: []bool{2: true, 4: true}}
+			t := &view.Table{Head: []string{"RUN", "STEP", "ATTEMPT", "STATUS", "SIZE", "DIRECTORY"}, Right: []bool{2: true, 4: true}, Whole: true}
 			var problems []string
 			for _, w := range all {
 				status := view.Cell{Text: "recorded", Paint: view.Dim}

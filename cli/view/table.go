@@ -8,6 +8,7 @@ type Table struct {
 	Right []bool   // right-aligned columns
 	Lead  []string // before the first cell of each row, as it is: the branches of a tree; may be nil
 	Spare []int    // columns to drop, in this order, until the others fit
+	Whole bool     // nothing is cut: the last column is for copying
 	rows  [][]Cell
 }
 
@@ -38,6 +39,9 @@ func (t *Table) Draw(style Style) string {
 			break
 		}
 		widths[i] = leftOut
+	}
+	if t.Whole {
+		style.Width = 0
 	}
 	var b strings.Builder
 	head := make([]Cell, len(t.Head))
