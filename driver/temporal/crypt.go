@@ -103,15 +103,19 @@ func (s seal) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) 
 	return done, nil
 }
 
-// careful is the converter of workers. One that cannot read the input of a workflow must not end it, as the SDK would:
-// the task fails instead, and another worker has the key.
+// careful is the converter of the SDK. A worker that cannot read an input, because it lacks the key or is of an older
+// release, leaves it to others: for a workflow, which the SDK would end, the task fails; for an activity, see [failures].
 type careful struct{ converter.DataConverter }
 
 // FromPayloads decodes values.
 func (c careful) FromPayloads(p *commonpb.Payloads, to ...any) error {
 	err := c.DataConverter.FromPayloads(p, to...)
-	if err != nil && len(to) == 1 {
-		if _, ok := to[0].(*begin); ok {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%w: %w", errUnread, err)
+	if len(to) == 1 {
+		if _, ok := to[0].(**begin); ok { // a pointer to the parameter of runFlow
 			return broken(err)
 		}
 	}

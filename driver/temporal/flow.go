@@ -160,11 +160,11 @@ func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
 	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != w.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
+	if in.Version > flowVersion { // before anything is refused: a newer release may write it in another form
+		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
+	}
 	if err := in.check(); err != nil || !validRun(in.Run) {
 		return ending{}, refusal(cmp.Or(err, errors.New("temporal: invalid id of a run")))
-	}
-	if in.Version > flowVersion {
-		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
 	}
 	w.begins(in)
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
