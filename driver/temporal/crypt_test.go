@@ -193,6 +193,44 @@ func TestKeyless(t *testing.T) {
 	}
 }
 
+// TestSealedByOthers: whoever opens a store with a key, but does nothing there, locks nobody out: neither another project,
+// nor this one. The first run with the key does.
+func TestSealedByOthers(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	plain := options(newName(), temporal.Folder(t.TempDir()))
+	open(t, plain)
+	wrong := plain
+	wrong.Queue, wrong.Key = newName(), bytes.Repeat([]byte{7}, 32)
+	if _, err := temporal.Open(wrong); err == nil || !strings.Contains(err.Error(), "belongs to the queue") {
+		t.Errorf("another project opens the store: %v", err)
+	}
+	o := plain
+	o.Key = wrong.Key
+	d := open(t, o)
+	if _, err := d.Runs(t.Context(), driver.Filter{}); err != nil {
+		t.Error(err)
+	}
+	open(t, plain)
+	begin(t, d, chain(task("a")))
+	if _, err := temporal.Open(plain); err == nil || !strings.Contains(err.Error(), "is not set here") {
+		t.Errorf("without the key of the first run: %v", err)
+	}
+}
+
+// The first worker with a key locks out those without it, too.
+func TestSealedByWorker(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	plain := options(newName(), temporal.Folder(t.TempDir()))
+	o := plain
+	o.Key = bytes.Repeat([]byte{7}, 32)
+	work(t, open(t, o), echo)()
+	if _, err := temporal.Open(plain); err == nil || !strings.Contains(err.Error(), "is not set here") {
+		t.Errorf("without the key of the first worker: %v", err)
+	}
+}
+
 func TestParseKey(t *testing.T) {
 	good := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	if key, err := temporal.ParseKey(good); len(key) != 32 || err != nil {

@@ -26,6 +26,9 @@ import (
 
 // Work makes attempts of runs of the project, whoever started them.
 func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{}) error {
+	if err := d.seals(ctx); err != nil {
+		return err
+	}
 	c := d.newCrew(w)
 	defer c.close()
 	var interrupt func()
