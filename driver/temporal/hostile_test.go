@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,6 +143,38 @@ func TestDamagedSignal(t *testing.T) {
 	}
 	if i, err := d.Info(t.Context(), "run-1"); err != nil || i.Seq != seq || !queued {
 		t.Errorf("the workflow has recorded %d events, and a mirror reads %d, %v", i.Seq, seq, err)
+	}
+}
+
+// TestEmptyChunk: whoever follows a step ends with it, whatever somebody else has stored as its output.
+func TestEmptyChunk(t *testing.T) {
+	needsServer(t)
+	s := temporal.Folder(t.TempDir())
+	d := open(t, options(newName(), s))
+	begin(t, d, chain(task("a")))
+	begun, pieces := make(chan bool), 0
+	begins := sync.OnceFunc(func() { close(begun) })
+	defer work(t, d, func(ctx context.Context, _ *engine.StartTask, _ driver.Attempt) driver.Outcome {
+		if err := s.Put(ctx, temporal.RunKey("run-1", "attempts", "a", "1", "output", fmt.Sprintf("%020d", 0)), nil); err != nil {
+			t.Error(err)
+		}
+		begins()
+		time.Sleep(2 * time.Second)
+		return driver.Outcome{Output: "x"}
+	})()
+	<-begun
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for p, err := range d.Read(ctx, driver.AttemptID{Run: "run-1", Address: "a", Attempt: 1}, driver.Output, 0, true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pieces++; pieces > 100 {
+			t.Fatalf("%+v is read again and again", p)
+		}
+	}
+	if ctx.Err() != nil {
+		t.Error("the step has ended, and Read has not")
 	}
 }
 
