@@ -119,6 +119,7 @@ func short(c *engine.StartTask) *engine.StartTask {
 type workshop interface {
 	flowID(run string) string
 	begins(in *begin)
+	leaves(run string)
 	// tidy is called when memory can be freed. How much that is depends on the size of a snapshot of the run.
 	tidy(snapshot int)
 	issue(run string, c command)
@@ -167,6 +168,7 @@ func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
 		return ending{}, refusal(cmp.Or(err, errors.New("temporal: invalid id of a run")))
 	}
 	w.begins(in)
+	defer w.leaves(in.Run)
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var err error
 	if f.m, err = newMachine(*in, f, func(last int) (begin, error) { return w.past(in.Run, last) }); err != nil {
