@@ -67,7 +67,7 @@ func (in begin) check() error {
 }
 
 // flowVersion is the version of runs that begin now. A release continues runs of all earlier versions as they began.
-const flowVersion = 1
+const flowVersion = 2
 
 // continuing says when a run continues in a new execution.
 type continuing struct {
