@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,5 +64,14 @@ func TestLeavingRun(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("the run does not leave")
+	}
+}
+
+// A run of a newer release, whose input may have another form, waits for a worker that knows it.
+func TestNewerInput(t *testing.T) {
+	h := recorded(t, "testdata/histories/chain")[0]
+	h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads()[0].Data = []byte(`{"version": 99, "run": "chain"}`)
+	if err := Replay(h, nil); err == nil || !strings.Contains(err.Error(), "needs a newer release") {
+		t.Error(err)
 	}
 }
