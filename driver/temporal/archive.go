@@ -136,7 +136,7 @@ func (c *crew) archive(ctx context.Context, s segment) error {
 	puts = append(puts, func() error {
 		return c.d.o.Store.Put(ctx, runKey(s.Run, "events", fmt.Sprintf("%012d", first)), lines)
 	})
-	if s.End != nil { // until all is stored, the run is read from the server
+	if s.End != nil { // in any order with the rest: until this activity ends, the server says that the run goes on
 		if err := c.unfold(ctx, s.Run, first); err != nil {
 			return err
 		}

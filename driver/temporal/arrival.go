@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -69,6 +70,18 @@ type note struct {
 	Event  eventJSON `json:"event,omitzero"`
 	Gone   bool      `json:"gone,omitempty"` // the attempt no longer waits for a reply to the ticket
 	Left   string    `json:"left,omitempty"` // a question that no one here will answer
+}
+
+// UnmarshalJSON changes nothing if it fails: the SDK skips a signal that it cannot decode, and decodes the next one into the
+// same value.
+func (n *note) UnmarshalJSON(data []byte) error {
+	type fields note
+	var read fields
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	*n = note(read)
+	return nil
 }
 
 // act is an update: an answer, a cancellation, a raised limit, a new plan.

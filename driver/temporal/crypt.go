@@ -103,15 +103,19 @@ func (s seal) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) 
 	return done, nil
 }
 
-// careful is the converter of workers. One that cannot read the input of a workflow must not end it, as the SDK would:
-// the task fails instead, and another worker has the key.
+// careful is the converter of the SDK. A worker that cannot read an input, because it lacks the key or is of an older
+// release, leaves it to others: for a workflow, which the SDK would end, the task fails; for an activity, see [failures].
 type careful struct{ converter.DataConverter }
 
 // FromPayloads decodes values.
 func (c careful) FromPayloads(p *commonpb.Payloads, to ...any) error {
 	err := c.DataConverter.FromPayloads(p, to...)
-	if err != nil && len(to) == 1 {
-		if _, ok := to[0].(*begin); ok {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%w: %w", errUnread, err)
+	if len(to) == 1 {
+		if _, ok := to[0].(**begin); ok { // a pointer to the parameter of runFlow
 			return broken(err)
 		}
 	}
@@ -162,16 +166,24 @@ func (s sealedStore) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, err
 }
 
-// check refuses a machine that lacks the key of a project or has another one: it could read nothing, and its workers
-// would break runs. The first one with a key leaves a value by which the others know it.
+// sealedKey is the key of a value by which all machines know the key of the project.
+const sealedKey = "sealed"
+
+// check refuses a machine that lacks the key of a project or has another one: it could read nothing.
 func (s seal) check(ctx context.Context, store Store) error {
-	var mine []byte
-	if s.aead != nil {
-		mine = []byte("hocket")
+	_, err := sealedStore{store, s}.Get(ctx, sealedKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	_, err := first(ctx, sealedStore{store, s}, "sealed", mine)
-	if mine == nil && errors.Is(err, fs.ErrNotExist) {
+	return err
+}
+
+// seals leaves that value. Only those do that record runs or work for them: whoever just looks with a key must not
+// lock a project out that has none.
+func (d *Driver) seals(ctx context.Context) error {
+	if len(d.o.Key) == 0 {
 		return nil
 	}
+	_, err := first(ctx, d.o.Store, sealedKey, []byte("hocket"))
 	return err
 }

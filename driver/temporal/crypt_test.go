@@ -12,7 +12,9 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/proto"
 )
@@ -111,6 +113,121 @@ func TestSealedRefusal(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestKeyless: a worker that still runs without the key leaves encrypted runs and their steps to those that have it.
+func TestKeyless(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	serve := func(o temporal.Options, queues ...string) (*temporal.Driver, func()) {
+		d := open(t, o)
+		ctx, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			ended <- d.Work(ctx, driver.Worker{Name: newName(), Queues: queues, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+				return driver.Work{Agents: agent(echo)}, func() {}, nil
+			}}, nil)
+		}()
+		return d, func() {
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	o := options(newName(), temporal.Folder(t.TempDir()))
+	_, stop := serve(o, "gpu")
+	defer stop()
+	o.Key = bytes.Repeat([]byte{7}, 32)
+	pin := &driver.Pin{Bundle: chain(task("a")), Sites: map[string]driver.Site{"long/a": {Queue: "gpu"}}}
+	if _, err := open(t, o).Start(ctx, driver.Spec{Run: "run-1", Pin: pin, Limits: workflow.Limits{Steps: 10, Parallel: 10}}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	refused := func(what string, tries func(*workflowservice.DescribeWorkflowExecutionResponse) int32) {
+		t.Helper()
+		for {
+			res, err := c.DescribeWorkflowExecution(ctx, o.Queue+"/run-1", "")
+			if err != nil || res.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+				t.Fatalf("%s: %v, %v", what, res.GetWorkflowExecutionInfo().GetStatus(), err)
+			}
+			if tries(res) > 1 {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	refused("workflow", func(res *workflowservice.DescribeWorkflowExecutionResponse) int32 {
+		return res.GetPendingWorkflowTask().GetAttempt()
+	})
+	d, stop := serve(o)
+	defer stop()
+	refused("step", func(res *workflowservice.DescribeWorkflowExecutionResponse) (n int32) {
+		for _, a := range res.GetPendingActivities() {
+			n = max(n, a.GetAttempt())
+		}
+		return n
+	})
+	if i, err := d.Info(ctx, "run-1"); err != nil || !strings.Contains(i.Stalled, temporal.KeyVariable+" is not set") {
+		t.Errorf("people are told %q, %v", i.Stalled, err)
+	}
+	_, stop = serve(o, "gpu")
+	defer stop()
+	if res, err := d.Drive(ctx, "run-1", driver.Work{Elsewhere: true}); err != nil || res.Status != engine.Success {
+		t.Errorf("%+v, %v", res, err)
+	}
+	for e, err := range d.Events(ctx, "run-1", 0, false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Fault != nil {
+			t.Errorf("attempt %d: %s", ev.Attempt, ev.Fault.Message)
+		}
+	}
+}
+
+// TestSealedByOthers: whoever opens a store with a key, but does nothing there, locks nobody out: neither another project,
+// nor this one. The first run with the key does.
+func TestSealedByOthers(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	plain := options(newName(), temporal.Folder(t.TempDir()))
+	open(t, plain)
+	wrong := plain
+	wrong.Queue, wrong.Key = newName(), bytes.Repeat([]byte{7}, 32)
+	if _, err := temporal.Open(wrong); err == nil || !strings.Contains(err.Error(), "belongs to the queue") {
+		t.Errorf("another project opens the store: %v", err)
+	}
+	o := plain
+	o.Key = wrong.Key
+	d := open(t, o)
+	if _, err := d.Runs(t.Context(), driver.Filter{}); err != nil {
+		t.Error(err)
+	}
+	open(t, plain)
+	begin(t, d, chain(task("a")))
+	if _, err := temporal.Open(plain); err == nil || !strings.Contains(err.Error(), "is not set here") {
+		t.Errorf("without the key of the first run: %v", err)
+	}
+}
+
+// The first worker with a key locks out those without it, too.
+func TestSealedByWorker(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	plain := options(newName(), temporal.Folder(t.TempDir()))
+	o := plain
+	o.Key = bytes.Repeat([]byte{7}, 32)
+	work(t, open(t, o), echo)()
+	if _, err := temporal.Open(plain); err == nil || !strings.Contains(err.Error(), "is not set here") {
+		t.Errorf("without the key of the first worker: %v", err)
 	}
 }
 

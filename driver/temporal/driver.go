@@ -74,9 +74,6 @@ func Open(o Options) (*Driver, error) {
 		o.Now = time.Now
 	}
 	crypt, err := newSeal(o.Key)
-	if err == nil {
-		err = crypt.check(context.Background(), o.Store)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +93,9 @@ func Open(o Options) (*Driver, error) {
 	err = ready(c, d.namespace(), o.Client.HostPort)
 	if err == nil { // only now: a namespace that does not exist must not own the store
 		d.values.id, err = identify(context.Background(), d.values.store, d.namespace(), d.project)
+	}
+	if err == nil {
+		err = crypt.check(context.Background(), d.values.store)
 	}
 	if err != nil {
 		c.Close()
@@ -150,6 +150,9 @@ type reservation struct {
 // recordAs records a run under an id, or a new one if that is "". A key is reserved first, so that the same
 // request leads to the same run even if the process dies in between.
 func (d *Driver) recordAs(ctx context.Context, id, name, key, request string, made func(id string) (creation, error)) (driver.Created, error) {
+	if err := d.seals(ctx); err != nil {
+		return driver.Created{}, err
+	}
 	chosen := cmp.Or(id, newID(name))
 	if key == "" {
 		c, err := made(chosen)

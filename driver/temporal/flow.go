@@ -67,7 +67,7 @@ func (in begin) check() error {
 }
 
 // flowVersion is the version of runs that begin now. A release continues runs of all earlier versions as they began.
-const flowVersion = 1
+const flowVersion = 2
 
 // continuing says when a run continues in a new execution.
 type continuing struct {
@@ -119,6 +119,7 @@ func short(c *engine.StartTask) *engine.StartTask {
 type workshop interface {
 	flowID(run string) string
 	begins(in *begin)
+	leaves(run string)
 	// tidy is called when memory can be freed. How much that is depends on the size of a snapshot of the run.
 	tidy(snapshot int)
 	issue(run string, c command)
@@ -160,13 +161,14 @@ func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
 	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != w.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
+	if in.Version > flowVersion { // before anything is refused: a newer release may write it in another form
+		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
+	}
 	if err := in.check(); err != nil || !validRun(in.Run) {
 		return ending{}, refusal(cmp.Or(err, errors.New("temporal: invalid id of a run")))
 	}
-	if in.Version > flowVersion {
-		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
-	}
 	w.begins(in)
+	defer w.leaves(in.Run)
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var err error
 	if f.m, err = newMachine(*in, f, func(last int) (begin, error) { return w.past(in.Run, last) }); err != nil {

@@ -3,9 +3,12 @@ package temporal_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -104,6 +107,74 @@ func TestHostileRuns(t *testing.T) {
 	}
 	if i, err := d.Info(ctx, "run-1"); i.Status != engine.Waiting || err != nil {
 		t.Errorf("%+v, %v", i, err)
+	}
+}
+
+// TestDamagedSignal: a signal that cannot be decoded changes nothing about the next one.
+func TestDamagedSignal(t *testing.T) {
+	needsServer(t)
+	o := options(newName(), temporal.Folder(t.TempDir()))
+	d := open(t, o)
+	begin(t, d, chain(task("a")))
+	good, err := engine.Encode(engine.Envelope{Event: &engine.Queued{Address: "a", Attempt: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, signal := range []string{`{"left": "nothing", "event": {"type": "nope"}}`, `{"event": ` + string(good) + `}`} {
+		if err := c.SignalWorkflow(t.Context(), o.Queue+"/run-1", "", "hocket.note", json.RawMessage(signal)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if res := drive(t, d, "run-1", echo); res.Status != engine.Success {
+		t.Fatalf("%+v", res)
+	}
+	seq, queued := 0, false
+	for e, err := range d.Events(t.Context(), "run-1", 0, false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, ok := e.Event.(*engine.Queued)
+		seq, queued = e.Seq, queued || ok
+	}
+	if i, err := d.Info(t.Context(), "run-1"); err != nil || i.Seq != seq || !queued {
+		t.Errorf("the workflow has recorded %d events, and a mirror reads %d, %v", i.Seq, seq, err)
+	}
+}
+
+// TestEmptyChunk: whoever follows a step ends with it, whatever somebody else has stored as its output.
+func TestEmptyChunk(t *testing.T) {
+	needsServer(t)
+	s := temporal.Folder(t.TempDir())
+	d := open(t, options(newName(), s))
+	begin(t, d, chain(task("a")))
+	begun, pieces := make(chan bool), 0
+	begins := sync.OnceFunc(func() { close(begun) })
+	defer work(t, d, func(ctx context.Context, _ *engine.StartTask, _ driver.Attempt) driver.Outcome {
+		if err := s.Put(ctx, temporal.RunKey("run-1", "attempts", "a", "1", "output", fmt.Sprintf("%020d", 0)), nil); err != nil {
+			t.Error(err)
+		}
+		begins()
+		time.Sleep(2 * time.Second)
+		return driver.Outcome{Output: "x"}
+	})()
+	<-begun
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for p, err := range d.Read(ctx, driver.AttemptID{Run: "run-1", Address: "a", Attempt: 1}, driver.Output, 0, true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pieces++; pieces > 100 {
+			t.Fatalf("%+v is read again and again", p)
+		}
+	}
+	if ctx.Err() != nil {
+		t.Error("the step has ended, and Read has not")
 	}
 }
 

@@ -53,7 +53,7 @@ func (i *issued) remove(run string, key attemptKey) {
 	}
 }
 
-// clear forgets a run: its workflow begins again here, and asks for what is in progress again.
+// clear forgets a run: its workflow begins again here, and asks for what is in progress again, or it runs elsewhere.
 func (i *issued) clear(run string) {
 	if i == nil {
 		return

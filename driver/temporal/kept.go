@@ -103,7 +103,10 @@ func (d *Driver) next(ctx context.Context, a driver.AttemptID, s driver.Stream, 
 	return func(yield func(driver.Piece, error) bool) {
 		for {
 			text, err := d.o.Store.Get(ctx, attemptKeyIn(a, string(s), chunkName(offset)))
-			if errors.Is(err, fs.ErrNotExist) || !yield(driver.Piece{At: offset, Text: text}, err) || err != nil {
+			if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // no log stores an empty chunk, and none follows it
+				return
+			}
+			if !yield(driver.Piece{At: offset, Text: text}, err) || err != nil {
 				return
 			}
 			offset += int64(len(text))

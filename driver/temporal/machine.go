@@ -142,7 +142,15 @@ func (m *machine) begin(now time.Time, in begin) error {
 	if err := m.carryOut(first); err != nil {
 		return err
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(m.attempts), attemptKey.compare) { // they may have waited for a worker in the last execution
+	// They may have waited for a worker in the last execution. Runs of earlier versions do not say so of the crowded ones.
+	begun := slices.Collect(maps.Keys(m.attempts))
+	if in.Version >= 2 {
+		for _, a := range m.crowded {
+			begun = append(begun, a.key())
+		}
+	}
+	slices.SortFunc(begun, attemptKey.compare)
+	for _, key := range begun {
 		if err := m.recordIf(m.at(now, &engine.Queued{Address: key.address, Attempt: key.attempt, Begun: true})); err != nil {
 			return err
 		}

@@ -147,3 +147,53 @@ func TestUntakenTooLate(t *testing.T) {
 		t.Errorf("it times out at %s, want %s", at, late.Add(time.Minute))
 	}
 }
+
+// When a run continues in a new execution, all attempts that have waited for a worker begin to wait anew there, also those for
+// which there is no room at first: nobody else says that they begin, so they would have no timeout. Runs of the first version
+// go on as they did.
+func TestManyContinued(t *testing.T) {
+	const n = 100
+	each := &workflow.Each{Items: workflow.Expr{Text: "inputs.items"}, Body: workflow.Graph{Nodes: []workflow.Node{
+		{ID: "each", Timeout: time.Minute, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: "x"}}},
+	}}}
+	pin := &driver.Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "each", Step: each}}}}}}
+	now := time.Now()
+	started := engine.Envelope{Time: now, Event: &engine.Started{
+		Run: "w-1", Version: engine.Version, Inputs: map[string]any{"items": make([]any, n)}, Limits: workflow.Limits{Steps: 1000, Parallel: n, Runtime: time.Hour},
+	}}
+	for version, all := range map[int]bool{1: false, 2: true} {
+		execute := func(in begin) *machine {
+			t.Helper()
+			m, err := newMachine(in, &acts{}, nil)
+			if err == nil {
+				err = m.begin(now, in)
+			}
+			for err == nil && len(m.crowded) > 0 {
+				err = m.wake(now, []arrival{{rang: true}})
+			}
+			if err != nil || len(m.attempts) != n {
+				t.Fatalf("%d attempts, %v", len(m.attempts), err)
+			}
+			return m
+		}
+		m := execute(begin{Version: version, Run: "w-1", Pin: pin, Events: []eventJSON{{started}}})
+		var untaken []arrival
+		for key := range m.attempts {
+			untaken = append(untaken, arrival{untaken: &key})
+		}
+		m.drain = true
+		if err := m.wake(now, untaken); err != nil || len(m.held) != n {
+			t.Fatalf("%d wait for the next execution, %v", len(m.held), err)
+		}
+		m = execute(begin{Version: version, Run: "w-1", Pin: pin, Snapshot: m.run.Snapshot(), Seq: m.run.Seq(), Began: m.began})
+		bounded := 0
+		for key := range m.attempts {
+			if _, ok := m.timers.at[fmt.Sprintf("timeout %s@%d", key.address, key.attempt)]; ok {
+				bounded++
+			}
+		}
+		if (bounded == n) != all {
+			t.Errorf("version %d: %d of %d attempts have a timeout", version, bounded, n)
+		}
+	}
+}

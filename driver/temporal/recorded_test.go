@@ -106,22 +106,27 @@ func recorded(t *testing.T, name string) (all []*historypb.History) {
 // archived returns a store with the archive of a run. The release that recorded it may have had another form of snapshots.
 func archived(t *testing.T, first *historypb.History, events []byte) Store {
 	t.Helper()
-	var in begin
-	err := converter.GetDefaultDataConverter().FromPayloads(first.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in)
-	s := Folder(t.TempDir())
-	if err == nil {
-		err = errors.Join(s.Put(t.Context(), runKey(in.Run, "events", "000000000001"), events), putJSON(t.Context(), s, runKey(in.Run, "plans", "first"), in.Pin))
-	}
+	in, s := input(t, first), Folder(t.TempDir())
+	err := errors.Join(s.Put(t.Context(), runKey(in.Run, "events", "000000000001"), events), putJSON(t.Context(), s, runKey(in.Run, "plans", "first"), in.Pin))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
+// input returns the input of an execution.
+func input(t *testing.T, h *historypb.History) (in begin) {
+	t.Helper()
+	if err := converter.GetDefaultDataConverter().FromPayloads(h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
 func mirrored(t *testing.T, histories []*historypb.History, s Store) []byte {
 	t.Helper()
 	var lines []byte
-	m := &mirror{values: offload{data: converter.GetDefaultDataConverter()}, see: func(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
+	m := &mirror{values: offload{id: input(t, histories[0]).About.Store, data: converter.GetDefaultDataConverter()}, see: func(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
 		line, err := engine.Encode(e)
 		if err != nil {
 			t.Fatal(err)
@@ -201,11 +206,11 @@ func (r *recorder) start(d *Driver, b *model.Bundle, inputs map[string]any) {
 }
 
 // drive works for the run, and follows it.
-func (r *recorder) drive(d *Driver, a agents, want engine.Status) {
+func (r *recorder) drive(d *Driver, a agents, want engine.Status, queues ...string) {
 	ctx, stop := context.WithCancel(r.Context())
 	var working sync.WaitGroup
 	working.Go(func() {
-		_ = d.Work(ctx, driver.Worker{Name: "one", Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+		_ = d.Work(ctx, driver.Worker{Name: "one", Queues: queues, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
 			return driver.Work{Agents: a, Elsewhere: true}, func() {}, nil
 		}}, nil)
 	})
@@ -324,6 +329,18 @@ func recordAll(t *testing.T) {
 			for i, err := d.Info(r.Context(), r.name); err == nil && !i.Status.Done(); i, err = d.Info(r.Context(), r.name) {
 				r.drive(d, echo, "")
 			}
+		},
+		"waited": func(r *recorder) { // for a worker, with more attempts than begin at once
+			d := r.open(50)
+			each := &model.Each{Items: model.Expr{Text: "inputs.items"}, Body: model.Graph{Nodes: []model.Node{step("work")}}}
+			b := &model.Bundle{Root: &model.Workflow{Name: "demo", Body: model.Graph{Nodes: []model.Node{{ID: "work", Step: each}}}}}
+			r.limits.Parallel = mostAtOnce + 3
+			pin := &driver.Pin{Bundle: b, Sites: map[string]driver.Site{"demo/work": {Queue: "gpu"}}}
+			if _, err := d.Start(r.Context(), driver.Spec{Run: r.name, Pin: pin, Inputs: map[string]any{"items": make([]any, mostAtOnce+3)}, Limits: r.limits}); err != nil {
+				r.Fatal(err)
+			}
+			r.drive(d, echo, engine.Waiting)
+			r.drive(d, echo, engine.Success, "gpu")
 		},
 		"timers": func(r *recorder) {
 			d := r.open(0)

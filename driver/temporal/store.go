@@ -305,7 +305,8 @@ func (o offload) Store(ctx converter.StorageDriverStoreContext, payloads []*comm
 	return claims, nil
 }
 
-var errUnread = errors.New("a long value cannot be read")
+// errUnread is an error of a value that this process cannot read.
+var errUnread = errors.New("a value cannot be read")
 
 // Retrieve loads long payloads.
 func (o offload) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {

@@ -26,6 +26,9 @@ import (
 
 // Work makes attempts of runs of the project, whoever started them.
 func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{}) error {
+	if err := d.seals(ctx); err != nil {
+		return err
+	}
 	c := d.newCrew(w)
 	defer c.close()
 	var interrupt func()
@@ -158,17 +161,30 @@ type planKey struct{ run, plan string }
 
 // plan is what a run is driven with here.
 type plan struct {
-	ready   chan struct{} // closed when the rest is set
-	pin     *driver.Pin
-	digest  string // of pin
-	work    driver.Work
-	end     func()
-	wrong   error
-	used    time.Time
-	using   int
-	follows *session // of a run with a script, or whose workflow runs elsewhere; nil: not yet
+	ready  chan struct{} // closed when the rest is set
+	pin    *driver.Pin
+	digest string // of pin
+	wrong  error
+	used   time.Time
+	using  int
 
-	unfollow func() // ends it
+	mu       sync.Mutex // of the rest, which changes when a new session begins
+	work     driver.Work
+	ends     []func()
+	follows  *session // of a run with a script, or whose workflow runs elsewhere; nil: not yet
+	unfollow func()   // ends it
+}
+
+// end frees what a run was driven with.
+func (p *plan) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unfollow != nil {
+		p.unfollow()
+	}
+	for _, end := range slices.Backward(p.ends) {
+		end()
+	}
 }
 
 // elsewhereType is the type of the error of a worker that cannot make an attempt. Another one may.
@@ -199,16 +215,20 @@ func refuse(err error) error {
 // plan returns what a run is driven with here. The caller must call done.
 func (c *crew) plan(ctx context.Context, run, name string) (p *plan, done func(), err error) {
 	key := planKey{run, name}
+	var idle []*plan
 	c.mu.Lock()
 	p = c.plans[key]
 	if p == nil {
 		p = &plan{ready: make(chan struct{})}
 		c.plans[key] = p
-		c.dismiss()
+		idle = c.dismiss()
 		go c.resolve(key, p)
 	}
 	p.using++
 	c.mu.Unlock()
+	for _, old := range idle {
+		old.end()
+	}
 	done = func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -246,8 +266,9 @@ func (c *crew) resolve(key planKey, p *plan) {
 	if p.pin = c.issued.pin(key.run, key.plan); p.pin == nil { // its workflow runs elsewhere
 		p.pin, p.wrong = c.d.planned(ctx, key.run, key.plan)
 	}
+	var end func()
 	if p.wrong == nil {
-		p.work, p.end, p.wrong = c.w.Resolve(ctx, key.run, p.pin)
+		p.work, end, p.wrong = c.w.Resolve(ctx, key.run, p.pin)
 	}
 	if p.wrong != nil {
 		c.mu.Lock()
@@ -255,14 +276,7 @@ func (c *crew) resolve(key planKey, p *plan) {
 		delete(c.plans, key)
 		return
 	}
-	p.work.Pin, p.digest = p.pin, digestOf(p.pin)
-	resolved := p.end
-	p.end = func() {
-		if p.unfollow != nil {
-			p.unfollow()
-		}
-		resolved()
-	}
+	p.work.Pin, p.digest, p.ends = p.pin, digestOf(p.pin), []func(){end}
 }
 
 // planned returns the plan of a run with a name: an attempt may be of an earlier one than the newest.
@@ -286,14 +300,16 @@ func notAsked(run string) error {
 // idleFor is how long a worker remembers a run for which it does nothing.
 const idleFor = 10 * time.Minute
 
-// dismiss forgets the runs for which nothing was done for a while.
-func (c *crew) dismiss() {
+// dismiss forgets the plans with which nothing was done for a while, and returns them. The caller ends them when it no
+// longer holds c.mu, because that may take long.
+func (c *crew) dismiss() (idle []*plan) {
 	for key, p := range c.plans {
 		if p.using == 0 && !p.used.IsZero() && time.Since(p.used) > idleFor {
 			delete(c.plans, key)
-			p.end()
+			idle = append(idle, p)
 		}
 	}
+	return idle
 }
 
 func (c *crew) close() {
@@ -301,9 +317,8 @@ func (c *crew) close() {
 	plans := slices.Collect(maps.Values(c.plans))
 	c.mu.Unlock()
 	for _, p := range plans {
-		if <-p.ready; p.end != nil {
-			p.end()
-		}
+		<-p.ready
+		p.end()
 	}
 }
 
@@ -364,7 +379,7 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 		done()
 		return nil, refuse(c.lacks(site.Program))
 	}
-	w := &working{Work: c.workOf(p), task: c.issued.task(j, p.digest), done: done}
+	w := &working{Work: p.driven(), task: c.issued.task(j, p.digest), done: done}
 	if w.Script != nil || w.task == nil && !c.w.Trusting {
 		w.exec, w.task, err = c.follow(p, j.Run).attempt(ctx, j, p.digest)
 		if err == nil && w.task == nil && !c.w.Trusting {
@@ -378,9 +393,10 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 	return w, nil
 }
 
-func (c *crew) workOf(p *plan) driver.Work {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// driven returns what the run is driven with now.
+func (p *plan) driven() driver.Work {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.work
 }
 
@@ -407,6 +423,9 @@ func (c *crew) begins(in *begin) {
 	c.answer(in.Run, in.Pin)
 }
 
+// leaves is called when the workflow of a run no longer runs here: it is over, or the SDK needs its place for another one.
+func (c *crew) leaves(run string) { c.issued.clear(run) }
+
 // tidy frees memory when the state of a large run, or a copy of it, is no longer needed: before the collector does that by
 // itself, there would be another one.
 func (c *crew) tidy(snapshot int) {
@@ -423,7 +442,7 @@ func (c *crew) answer(run string, pin *driver.Pin) {
 	go func() {
 		if p, done, err := c.plan(context.Background(), run, pin.Plan); err == nil {
 			defer done()
-			if p.work.Script != nil {
+			if p.driven().Script != nil {
 				c.follow(p, run)
 			}
 		}
@@ -432,8 +451,8 @@ func (c *crew) answer(run string, pin *driver.Pin) {
 
 // follow returns the session that counts what a script has replied, and knows what the run has asked for.
 func (c *crew) follow(p *plan, run string) *session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.follows != nil {
 		select {
 		case <-p.follows.over: // the run waits or has ended; if it goes on, a new one counts from the beginning
@@ -455,17 +474,13 @@ func (c *crew) follow(p *plan, run string) *session {
 	return p.follows
 }
 
-// renew gets a new script: it counts, so each session needs its own.
+// renew gets a new script: it counts, so each session needs its own. The caller holds p.mu.
 func (c *crew) renew(p *plan, run string) {
 	if p.work.Script == nil {
 		return
 	}
 	if w, end, err := c.w.Resolve(context.Background(), run, p.pin); err == nil {
-		first := p.end
-		p.work.Script, p.end = w.Script, func() {
-			end()
-			first()
-		}
+		p.work.Script, p.ends = w.Script, append(p.ends, end)
 	}
 }
 
