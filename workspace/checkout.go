@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,8 +53,8 @@ type Workspace struct {
 	store  *Store
 	home   string
 	lock   *filelock.Lock
-	intact bool // Close changes nothing in the directory
-	done   *marker
+	intact bool   // Close changes nothing in the directory
+	git    string // what the repository had before a person worked there, if that has more now than commits on its branch
 }
 
 // marker is the content of workspace.json.
@@ -62,8 +63,8 @@ type marker struct {
 	Base     string    `json:"base"`
 	Captured string    `json:"captured,omitempty"` // the commit of the attempt, when it has ended; "": it has not
 	Created  time.Time `json:"created"`
-	// Files are those of the tree when it was captured, see [seen], and Git those of its repository when the attempt ended.
-	// "" means that they are not known.
+	// Files are those of the tree when it was captured, see [seen], and Git what its repository has since nobody but a person works there,
+	// see [refsIn]. "" means that they are not known.
 	Files string `json:"files,omitempty"`
 	Git   string `json:"git,omitempty"`
 	// Kept says why the directory was not removed when it should have been.
@@ -98,10 +99,7 @@ func (s *Store) checkout(ctx context.Context, a Attempt, commit string, putAside
 		return nil, err
 	}
 	home := s.home(a)
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, err
-	}
-	lock, err := filelock.Wait(home+".lock", patience)
+	lock, err := lockHome(home)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%s: %w", home, ErrInUse)
 	}
@@ -122,6 +120,19 @@ func (s *Store) checkout(ctx context.Context, a Attempt, commit string, putAside
 	return w, nil
 }
 
+// lockHome creates and locks the directory of a workspace. Whoever removes the one before may remove the directory above it meanwhile.
+func lockHome(home string) (lock *filelock.Lock, err error) {
+	for range 10 {
+		if err = os.MkdirAll(home, 0o700); err == nil {
+			lock, err = filelock.Wait(home+".lock", patience)
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	return lock, err
+}
+
 // putAside captures what an earlier attempt left, and removes its directory. What cannot be
 // captured is kept beside it.
 func (w *Workspace) putAside(ctx context.Context) error {
@@ -136,7 +147,7 @@ func (w *Workspace) putAside(ctx context.Context) error {
 		w.Reason = err
 		return w.keep(w.Attempt)
 	}
-	if w.Reason = w.store.recordLast(ctx, w.home, m); w.Reason != nil {
+	if _, w.Reason = w.store.recordLast(ctx, w.home, m); w.Reason != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -302,9 +313,9 @@ func (w *Workspace) Close() error {
 		return w.lock.Release()
 	}
 	err := w.disarm(w.Root)
-	if w.done != nil && err == nil {
-		w.done.Git, _ = gitFiles(w.home)
-		err = w.mark(*w.done)
+	if m, wrong := readMarker(w.home); wrong == nil && !m.Partial { // otherwise there is nothing to note
+		m.Git = cmp.Or(w.git, refsIn(w.home))
+		err = errors.Join(err, m.write(w.home))
 	}
 	return errors.Join(err, w.lock.Release())
 }

@@ -187,7 +187,7 @@ func (s *Store) removeUnused(ctx context.Context, home string, remove func(Info)
 	}
 	tree := filepath.Join(home, "tree")
 	if _, err := os.Lstat(tree); err == nil && begun {
-		if err := s.recordLast(ctx, home, m); err != nil {
+		if err := s.recordAll(ctx, home, m); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -207,6 +207,18 @@ func (s *Store) removeUnused(ctx context.Context, home string, remove func(Info)
 		return err
 	}
 	return removeAll(home)
+}
+
+// recordAll is recordLast for a directory that is removed now: whoever has just worked there may do so while it is captured.
+func (s *Store) recordAll(ctx context.Context, home string, m marker) error {
+	const often = 5
+	for range often {
+		files, err := s.recordLast(ctx, home, m)
+		if err != nil || files == m.Files || isUntouched(home, files) {
+			return err
+		}
+	}
+	return errors.New("it changes while it is recorded")
 }
 
 // removeEmpty removes a directory if nothing is in it.

@@ -184,6 +184,7 @@ func TestWorkAfterLooking(t *testing.T) {
 	f.write(filepath.Join(d.Root, "y"), "made\n")
 	made := f.collect(d)
 	f.write(filepath.Join(d.Root, "x"), "later\n")
+	f.git(d.Root, "status") // writes the index
 	same := f.change(s, "same", b.Commit, map[string]string{"x": "same\n"})
 	err = s.Clean(t.Context(), func(Info) bool { return true })
 	f.no(err)
@@ -272,6 +273,40 @@ func TestWorkBetweenAttempts(t *testing.T) {
 	f.has(s, commit, "y", "by a person\n")
 	if parent, err := s.git.out(t.Context(), "rev-parse", commit+"^"); err != nil || parent != made {
 		t.Errorf("it is on %s, want %s: %v", parent, made, err)
+	}
+}
+
+// TestWorkOnAConflict has a person who resolves a conflict in a directory, and uses git there for other things.
+func TestWorkOnAConflict(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	for name, c := range map[string]struct {
+		work  func(root string)
+		stays bool
+	}{
+		"files": {func(root string) { f.write(filepath.Join(root, "x"), "resolved\n") }, false},
+		"commit": {func(root string) {
+			f.write(filepath.Join(root, "x"), "resolved\n")
+			f.git(root, "add", "x")
+			f.git(root, "commit", "-qm", "x")
+		}, false},
+		"stash":  {func(root string) { f.write(filepath.Join(root, "a.txt"), "mine\n"); f.git(root, "stash") }, true},
+		"branch": {func(root string) { f.git(root, "branch", "mine"); f.write(filepath.Join(root, "x"), "resolved\n") }, true},
+	} {
+		a := Attempt{"r1", name, 1}
+		f.no(f.checkout(s, a, b.Commit).Close()) // the question is open
+		c.work(filepath.Join(s.home(a), "tree"))
+		w, err := s.Reopen(a, b.Commit)
+		f.no(err)
+		f.no(w.Close()) // it is asked again
+		w, err = s.Reopen(a, b.Commit)
+		f.no(err)
+		f.collect(w)
+		f.no(s.Clean(t.Context(), func(i Info) bool { return i.Address == name }))
+		if _, err := os.Stat(w.Root); (err == nil) != c.stays {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

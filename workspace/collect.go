@@ -3,6 +3,8 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -89,8 +91,7 @@ func (w *Workspace) Collect(ctx context.Context, message string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	w.done = &marker{Captured: commit, Files: files}
-	return commit, w.mark(*w.done)
+	return commit, w.mark(marker{Captured: commit, Files: files})
 }
 
 // record is Collect without the end of the attempt. If the attempt has ended with a commit, what was changed since is committed on that.
@@ -372,38 +373,83 @@ func (s *Store) Recover(ctx context.Context, a Attempt) error {
 var recoverTime = time.Minute
 
 // recordLast makes sure that nothing is lost if a directory that is locked is removed. It collects what was changed in it since its attempt
-// ended, because a person may have worked there. An error says why the directory has to stay.
-func (s *Store) recordLast(ctx context.Context, home string, m marker) error {
+// ended, because a person may have worked there, and returns what [seen] says of the files then. An error says why the directory has to stay.
+func (s *Store) recordLast(ctx context.Context, home string, m marker) (string, error) {
 	switch {
 	case m.Partial:
-		return nil
+		return "", nil
 	case strings.HasPrefix(m.Address, openedPrefix):
 		if isEdited(home) {
-			return &EditedError{home}
+			return "", &EditedError{home}
 		}
-		return nil
-	case m.Captured == "" || !isUntouched(home, m.Files):
-		if _, err := s.recover(ctx, home, m); err != nil {
-			return fmt.Errorf("its files cannot be recorded: %w", err)
+		return "", nil
+	}
+	refs, files := refsIn(home), m.Files
+	if m.Captured == "" || !isUntouched(home, m.Files) {
+		var err error
+		if files, err = s.recover(ctx, home, m); err != nil {
+			return "", fmt.Errorf("its files cannot be recorded: %w", err)
 		}
 	}
-	if git, err := gitFiles(home); m.Git != "" && (err != nil || git != m.Git) {
-		return errors.New("it has commits, branches or stashes of yours, which are recorded nowhere else")
+	// What is committed on the branch of an attempt that has not ended is collected, too.
+	if m.Git != "" && refs != m.Git && (m.Captured != "" || hasMore(m.Git, refs)) {
+		return "", errors.New("it has commits, branches or stashes of yours, which are recorded nowhere else")
 	}
-	return nil
+	return files, nil
 }
 
-// recover collects what is in a directory that is locked.
-func (s *Store) recover(ctx context.Context, home string, m marker) (string, error) {
+// recover collects what is in a directory that is locked, and returns what [seen] says of it.
+func (s *Store) recover(ctx context.Context, home string, m marker) (files string, err error) {
 	w := &Workspace{Attempt: m.Attempt, Root: filepath.Join(home, "tree"), Base: m.Base, store: s, home: home}
 	limited, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()
-	commit, _, err := w.record(limited, m.Captured, "What attempt "+strconv.Itoa(m.Number)+" left")
+	_, files, err = w.record(limited, m.Captured, "What attempt "+strconv.Itoa(m.Number)+" left")
 	if harmless := w.disarm(w.Root); err == nil {
 		err = harmless
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the files in %s could not be captured within %v", w.Root, recoverTime)
 	}
-	return commit, err
+	return files, err
+}
+
+// refsIn identifies the refs of the repository of a workspace: first all that are not its current branch, then the commit of that. It is "" if they
+// cannot be read, or are too many.
+func refsIn(home string) string {
+	const most = 10_000
+	git := filepath.Join(home, "tree", ".git")
+	head, err := readSmall(filepath.Join(git, "HEAD"))
+	packed, wrong := readSmall(filepath.Join(git, "packed-refs"))
+	if err != nil || ignoreMissing(wrong) != nil {
+		return ""
+	}
+	branch, _ := strings.CutPrefix(strings.TrimSpace(head), "ref: ")
+	others, current, n := sha256.New(), "", 0
+	fmt.Fprintf(others, "%q %q", head, packed)
+	err = walk(filepath.Join(git, "refs"), func(name string, mode fs.FileMode, _ *stat, err error) error {
+		if n++; err != nil || n > most {
+			return errUnread
+		}
+		if mode.IsDir() {
+			return nil
+		}
+		commit, err := readSmall(filepath.Join(git, "refs", filepath.FromSlash(name)))
+		if "refs/"+name == branch {
+			current = strings.TrimSpace(commit)
+		} else {
+			fmt.Fprintf(others, " %q %q", name, commit)
+		}
+		return err
+	})
+	if err != nil {
+		return ""
+	}
+	return hex.EncodeToString(others.Sum(nil)) + " " + current
+}
+
+// hasMore reports whether a repository has got something else than commits on its branch.
+func hasMore(before, now string) bool {
+	before, _, _ = strings.Cut(before, " ")
+	now, _, _ = strings.Cut(now, " ")
+	return before != "" && before != now
 }

@@ -81,14 +81,9 @@ func isEdited(home string) bool {
 	return err != nil || wrong != nil || noted != digest
 }
 
-// copyFiles identifies the files of a copy, and gitFiles those of the repository of a workspace. A commit, a stash, a branch, and what is
-// only staged are new files there.
+// copyFiles identifies the files of a copy. A commit, a stash, a branch, and what is only staged are new files there.
 func copyFiles(home string) (string, error) {
 	return filesDigest(filepath.Join(home, "tree"), filepath.Join(home, "tree", ".git", "index"))
-}
-func gitFiles(home string) (string, error) {
-	git := filepath.Join(home, "tree", ".git")
-	return filesDigest(git, filepath.Join(git, "index"))
 }
 
 // filesDigest identifies the files in a directory by their names, kinds, sizes and times, except for git's index, which is written when

@@ -32,6 +32,9 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	if w.Dir, err = s.inside(w.Root); err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
+	if hasMore(m.Git, refsIn(home)) {
+		w.git = m.Git
+	}
 	return w, nil
 }
 
