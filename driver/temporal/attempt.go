@@ -214,6 +214,7 @@ func (c *crew) run(ctx context.Context, w *working, j job, log *attemptLog) driv
 		Keep:      log.keep,
 		Note:      log.note,
 		Artifacts: log.files,
+		Worker:    c.w.Name,
 	}
 	if w.exec != nil {
 		if w.Scripted != nil {

@@ -1,6 +1,8 @@
 package temporal_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,4 +54,49 @@ steps:
 	check()
 	c.forget(r)
 	check()
+}
+
+// TestPlacesOfQuestions: what people have to do in a directory, and what lands, is where the worker is, so they are told its
+// name.
+func TestPlacesOfQuestions(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/build.yml": `name: build
+execution: dag
+steps:
+  - {id: a, agent: shell, workspace: own, needs: [], config: {command: echo a > made}}
+  - {id: b, agent: shell, workspace: own, needs: [], config: {command: echo b > made}}
+  - {id: both, needs: [a, b], merge: {on_conflict: human}}
+  - {id: ship, needs: [both], land: patch}
+`})
+	starter, one := c.machine(nil), c.machine(nil)
+	one.work(t, hocket.Worker{Name: "one"})
+	r, wait := starter.start(t, "build", hocket.Front{})
+	if res, err := wait(); err != nil || res.Status != engine.Waiting {
+		t.Fatalf("%+v %v", res, err)
+	}
+	asks := func(want string) hocket.Question {
+		t.Helper()
+		s, err := r.State(t.Context())
+		if err != nil || len(s.Questions) != 1 || !strings.Contains(s.Questions[0].Text, want) {
+			t.Fatalf("%+v %v, want a question with %q", s, err, want)
+		}
+		return s.Questions[0]
+	}
+	answer := func(step, value string) engine.Result {
+		t.Helper()
+		if _, err := r.Answer(t.Context(), step, hocket.Answer{Value: value}); err != nil {
+			t.Fatal(err)
+		}
+		return follow(t, r)
+	}
+	dir, _, _ := strings.Cut(asks("Resolve that in the directory below on worker one, then").Detail, "\n")
+	if err := os.WriteFile(filepath.Join(dir, "made"), []byte("both\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	answer("both", "resolved")
+	asks("Land this change on worker one as changes to the files")
+	res := answer("ship", "land")
+	if text, err := os.ReadFile(filepath.Join(one.root, "made")); err != nil || string(text) != "both\n" || res.Output != "changed 1 file on worker one" {
+		t.Errorf("%q %v %+v", text, err, res)
+	}
 }
