@@ -92,6 +92,9 @@ func (a *app) work(ctx context.Context, w hocket.Worker) error {
 	if err != nil {
 		return err
 	}
+	if err := a.needsDriver(); err != nil {
+		return err
+	}
 	if w.Name == "" {
 		w.Name = p.WorkerName()
 	}
