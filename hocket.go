@@ -141,7 +141,7 @@ func (p *Project) Reload() error {
 	})
 	files, err := project.Open(p.dir, project.Options{
 		Root: root, State: state, Shared: p.o.State != "", StateHome: stateHome(), User: userConfig(), Reserved: slices.Sorted(maps.Keys(p.o.Agents)),
-		Away: p.o.Trial != nil && p.o.Trial.Absent,
+		Away: p.o.Trial != nil && p.o.Trial.Absent, Local: p.o.Local,
 		Executors: func(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
 			return s.executors(root, c, p.o.Agents, func(file string) bool { return p.mayRead(s, file) })
 		},

@@ -292,6 +292,14 @@ type attemptAt struct {
 	make     attemptIn
 }
 
+// there says where directories and branches are; "" if that is this machine.
+func (c *attemptAt) there() string {
+	if c.at.Worker == "" {
+		return ""
+	}
+	return " on worker " + c.at.Worker
+}
+
 // work makes the attempt from a commit. What it hands off works in the same directory.
 func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 	here, err := host(ctx, c.of.place(c.run, c.task.Address))

@@ -43,7 +43,7 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 		case err != nil:
 			return c.unlanded(ctx, err)
 		case found:
-			return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
+			return driver.Outcome{Output: c.landedText(l, landed), Workspace: c.task.Workspace}
 		}
 	}
 	if c.task.Answer == nil { // what was landed before, by an earlier plan of the run, was another landing
@@ -58,7 +58,7 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	if len(plan.Diff.Files) == 0 {
 		return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
 	}
-	if may, out := c.mayLand(landQuestion(l, plan)); !may {
+	if may, out := c.mayLand(c.landQuestion(l, plan)); !may {
 		return out
 	}
 	l.Digest = plan.Digest
@@ -66,11 +66,11 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	var changed *workspace.ChangedError
 	switch {
 	case errors.As(err, &changed): // since it was planned
-		return c.asksAgain(landQuestion(l, changed.Plan), changedNote)
+		return c.asksAgain(c.landQuestion(l, changed.Plan), changedNote)
 	case err != nil:
 		return c.unlanded(ctx, err)
 	}
-	return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
+	return driver.Outcome{Output: c.landedText(l, landed), Workspace: c.task.Workspace}
 }
 
 // changeLine is what a question says before the hash of the change, at its end.
@@ -201,7 +201,7 @@ func howOf(settings map[string]any) workspace.How {
 // messageHeading is above the message of the commit, in the detail of a question. The page knows it.
 const messageHeading = "Message of the commit:"
 
-func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
+func (c *attemptAt) landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 	where := "as changes to the files, without a commit"
 	switch l.How {
 	case workspace.AsBranch:
@@ -222,7 +222,7 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 		}
 	}
 	return engine.Asked{
-		Text:    fmt.Sprintf("Land this change %s? %s", where, changed(plan.Diff)),
+		Text:    fmt.Sprintf("Land this change%s %s? %s", c.there(), where, changed(plan.Diff)),
 		Detail:  detail + changeLine + plan.Digest,
 		Options: landOptions(),
 		Custom:  true,
@@ -244,12 +244,12 @@ func aboutBytes(diff string) string {
 	return "… bytes that are not UTF-8 are shown as \\x and two digits\n"
 }
 
-func landedText(l workspace.Landing, landed workspace.Landed) string {
+func (c *attemptAt) landedText(l workspace.Landing, landed workspace.Landed) string {
 	files := fmt.Sprintf("%d %s", landed.Files, plural(landed.Files, "file"))
 	if l.How == workspace.AsPatch {
-		return "changed " + files
+		return "changed " + files + c.there()
 	}
-	return fmt.Sprintf("landed %s on %s as %.12s", files, strings.TrimPrefix(landed.Ref, "refs/heads/"), landed.Commit)
+	return fmt.Sprintf("landed %s on %s as %.12s", files, strings.TrimPrefix(landed.Ref, "refs/heads/"), landed.Commit) + c.there()
 }
 
 // unlanded returns the outcome of a landing that failed. A conflict has its own kind, so that a workflow can tell.
@@ -271,9 +271,9 @@ func (c *attemptAt) unlanded(ctx context.Context, err error) driver.Outcome {
 // mergeByHand says how a person brings a change into a checkout that it does not fit.
 func (c *attemptAt) mergeByHand(conflict *workspace.LandConflictError) string {
 	if conflict.Mergeable {
-		return fmt.Sprintf("; to merge it by hand, commit or stash your own work and run `hocket diff %s | git apply -3`", c.run)
+		return fmt.Sprintf("; to merge it by hand%s, commit or stash your own work and run `hocket diff %s | git apply -3`", c.there(), c.run)
 	}
-	return fmt.Sprintf("; to apply what fits, and have the rest in files *.rej, run `hocket diff %s | git apply --reject`", c.run)
+	return fmt.Sprintf("; to apply what fits%s, and have the rest in files *.rej, run `hocket diff %s | git apply --reject`", c.there(), c.run)
 }
 
 // The executors of Hocket's own that work on workspaces. What they do happens around attempts, because it needs the

@@ -21,7 +21,7 @@ deleted "zz, and 0 more"
 	if got := fileList(d); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	q := landQuestion(workspace.Landing{Run: "fix-3k7q", How: workspace.AsPatch}, workspace.Plan{Diff: d})
+	q := (&attemptAt{}).landQuestion(workspace.Landing{Run: "fix-3k7q", How: workspace.AsPatch}, workspace.Plan{Diff: d})
 	if !strings.Contains(q.Detail, "hocket diff fix-3k7q shows all") || !strings.Contains(q.Detail, want) {
 		t.Errorf("the question has\n%s", q.Detail)
 	}

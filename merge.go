@@ -199,7 +199,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	}
 	return driver.Outcome{Asks: &engine.Asked{
 		Address: c.task.Address,
-		Text:    why + "T" + strings.TrimPrefix(conflict, "t") + ". Resolve that in the directory below, then answer resolved.",
+		Text:    why + "T" + strings.TrimPrefix(conflict, "t") + ". Resolve that in the directory below" + c.there() + ", then answer resolved.",
 		Detail:  w.Root + "\n\n" + conflictHelp(m) + "\n" + changeLine + m.Commit[:12],
 		Options: []workflow.Option{
 			{Value: resolved, Description: "the merge continues with what is in the directory"},

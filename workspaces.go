@@ -34,6 +34,33 @@ func (e *NoWorkspaceError) Error() string {
 	return fmt.Sprintf("step %s of run %s has made no workspace", e.Address, e.Run)
 }
 
+// ElsewhereError reports that another machine has what a step has made.
+type ElsewhereError struct {
+	What   string
+	Worker string // the name of the worker that has it; "": unknown
+}
+
+func (e *ElsewhereError) Error() string {
+	if e.Worker == "" {
+		return e.What + " is not on this machine"
+	}
+	return fmt.Sprintf("%s is not on this machine: worker %s has it", e.What, e.Worker)
+}
+
+// Hint returns what to do about it.
+func (e *ElsewhereError) Hint() string {
+	if e.Worker == "" {
+		return "run the same command on the machine where the steps of the run have worked"
+	}
+	return "run the same command in the directory of that worker"
+}
+
+// elsewhere returns an [ElsewhereError] with the worker that has the files of the run.
+func (r *Run) elsewhere(ctx context.Context, format string, args ...any) error {
+	info, err := r.d.Info(ctx, r.id)
+	return cmp.Or(err, error(&ElsewhereError{fmt.Sprintf(format, args...), info.Home}))
+}
+
 // Made names what was made in a workspace.
 type Made struct {
 	// Address is that of a step. Without it, everything is meant that has led to the last workspace of the run.
@@ -136,10 +163,12 @@ func (r *Run) made(ctx context.Context, m Made) (store *workspace.Store, from, t
 	if err != nil {
 		return nil, "", "", err
 	}
+	by := ""
 	for _, step := range slices.Backward(state.Result.Steps) {
 		if step.Workspace == "" || m.Address != "" && step.Address != m.Address {
 			continue
 		}
+		by = step.Address
 		if to = step.Workspace; m.Address != "" { // a merge has no directory, and brings everything since the base
 			from, _, err = store.Collected(ctx, workspace.Attempt{Run: r.id, Address: m.Address, Number: step.Attempts})
 		}
@@ -150,9 +179,13 @@ func (r *Run) made(ctx context.Context, m Made) (store *workspace.Store, from, t
 		return nil, "", "", err
 	case to == "":
 		return nil, "", "", &NoWorkspaceError{Run: r.id, Address: m.Address}
-	case from == "":
+	}
+	if here, err := store.Has(ctx, to); err != nil || !here {
+		return nil, "", "", cmp.Or(err, r.elsewhere(ctx, "what step %s of run %s has made", by, r.id))
+	}
+	if from == "" {
 		if from, err = store.Base(ctx, r.id); err == nil && from == "" {
-			err = fmt.Errorf("what the project was when run %s began is not on this machine", r.id)
+			err = r.elsewhere(ctx, "what the project was when run %s began", r.id)
 		}
 	}
 	return store, from, to, err
@@ -165,7 +198,7 @@ func (r *Run) left(ctx context.Context, store *workspace.Store, m Made) (from, t
 	if m.Interruption > 0 {
 		all, err := store.Interruptions(ctx, a)
 		if err != nil || len(all) < m.Interruption {
-			return "", "", cmp.Or(err, error(none))
+			return "", "", cmp.Or(err, r.unleft(ctx, store, none))
 		}
 		i := all[m.Interruption-1]
 		return i.Base, i.Commit, nil
@@ -180,9 +213,30 @@ func (r *Run) left(ctx context.Context, store *workspace.Store, m Made) (from, t
 	case busy != nil:
 		err = fmt.Errorf("attempt %d of %s is at work: what it leaves is recorded when it ends", m.Attempt, m.Address)
 	default:
-		err = none
+		err = r.unleft(ctx, store, none)
 	}
 	return from, to, err
+}
+
+// unleft returns why nothing of an attempt is here: it has left nothing, or its worker is elsewhere.
+func (r *Run) unleft(ctx context.Context, store *workspace.Store, none *NoWorkspaceError) error {
+	info, err := r.d.Info(ctx, r.id)
+	if err != nil || info.Home == "" || info.Home == r.p.WorkerName() {
+		return cmp.Or(err, error(none))
+	}
+	state, err := r.State(ctx)
+	if err != nil {
+		return err
+	}
+	for _, step := range state.Result.Steps { // what another attempt or step has made says whether this is the worker, by another name
+		if step.Workspace == "" {
+			continue
+		}
+		if here, err := store.Has(ctx, step.Workspace); here || err != nil {
+			return cmp.Or(err, error(none))
+		}
+	}
+	return &ElsewhereError{fmt.Sprintf("what attempt %d of %s in run %s may have left", none.Attempt, none.Address, none.Run), info.Home}
 }
 
 // OpenWorkspace returns a directory with what was made. It is a copy: changes in it change nothing else, and are not recorded. A copy

@@ -30,7 +30,7 @@ func (a *app) actOn(cmd *cobra.Command, id string, v *act) error {
 		if err != nil {
 			return refused(err)
 		}
-		if v.resume && !receipt.Driven {
+		if v.resume && (!receipt.Driven || r.OnWorkers()) { // then it only follows the run
 			err := a.resume(ctx, r, "", v.driveFlags)
 			if errors.As(err, new(*hocket.UnapprovedError)) {
 				a.note(v.done + ": this is recorded, but the run cannot continue\n")
@@ -42,7 +42,7 @@ func (a *app) actOn(cmd *cobra.Command, id string, v *act) error {
 			return err
 		}
 		_, served := info.Owner.Labels[server.ServedLabel]
-		return a.acknowledge(r.ID(), *v, receipt, served)
+		return a.acknowledge(info, *v, receipt, served)
 	})
 }
 
@@ -63,9 +63,9 @@ type acknowledgement struct {
 	Note   string `json:"note,omitempty"`   // what may be left behind
 }
 
-func (a *app) acknowledge(run string, v act, receipt hocket.Receipt, served bool) error {
+func (a *app) acknowledge(info hocket.Info, v act, receipt hocket.Receipt, served bool) error {
 	if a.json {
-		return a.printJSON(acknowledgement{run, receipt.Driven, string(receipt.Status), receipt.Note})
+		return a.printJSON(acknowledgement{info.ID, receipt.Driven, string(receipt.Status), receipt.Note})
 	}
 	text := v.done + "\n"
 	if receipt.Note != "" {
@@ -74,10 +74,11 @@ func (a *app) acknowledge(run string, v act, receipt hocket.Receipt, served bool
 	switch {
 	case receipt.Driven:
 		text += "another process is driving the run and " + v.driver + "\n"
-	case !receipt.Status.Done() && served:
-		text += "`hocket serve` continues the run; without it: " + a.self("resume", run) + "\n"
-	case !receipt.Status.Done():
-		text += "to continue: " + a.self("resume", run) + "\n"
+	case receipt.Status.Done():
+	case served && !info.Workers:
+		text += "`hocket serve` continues the run; without it: " + a.self("resume", info.ID) + "\n"
+	default:
+		text += a.continuing(info) + "\n"
 	}
 	a.note(text)
 	return nil

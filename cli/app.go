@@ -21,6 +21,7 @@ type app struct {
 	json     bool
 	dir      string // -C
 	state    string // --state
+	local    bool   // HOCKET_DRIVER=local, in a project with a driver
 	outStyle view.Style
 	errStyle view.Style
 	gone     bool // the reader of standard output has closed it

@@ -362,7 +362,7 @@ func (a *app) handoffCancelVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.acknowledge(args[0], act{done: "cancelled", driver: "stops it"}, receipt, false)
+			return a.acknowledge(hocket.Info{ID: args[0]}, act{done: "cancelled", driver: "stops it"}, receipt, false)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "store `TEXT` with the session")

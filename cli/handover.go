@@ -24,6 +24,7 @@ func (a *app) open(dir string, o hocket.Options) (*hocket.Project, error) {
 		return nil, err
 	}
 	a.opened = append(a.opened, p)
+	a.local = o.Local && p.Config().Driver != ""
 	return p, a.handOver(p)
 }
 

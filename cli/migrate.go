@@ -39,6 +39,9 @@ func (a *app) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.needsDriver(); err != nil {
+		return err
+	}
 	m, err := p.Migrate(ctx)
 	if err != nil {
 		return err
@@ -51,9 +54,17 @@ func (a *app) migrate(ctx context.Context) error {
 	}
 	text := "ready for runs with the driver " + p.Driver() + "\n"
 	if m.Stay > 0 {
-		text += view.Count(m.Stay, "run") + " from before stay on this machine: HOCKET_DRIVER=local " + a.self("runs") + "\n"
+		text += view.Count(m.Stay, "run") + " from before stay on this machine: " + onThisMachine + a.self("runs") + "\n"
 	}
 	return a.print(text)
+}
+
+// needsDriver returns an error if the runs on this machine are chosen instead of those of the driver.
+func (a *app) needsDriver() error {
+	if !a.local {
+		return nil
+	}
+	return usagef("run it without that variable", "HOCKET_DRIVER=local chooses the runs on this machine, which have no workers")
 }
 
 // unfinished reports the runs that prevent a migration.
@@ -65,6 +76,6 @@ func (a *app) unfinished(runs []hocket.Info) error {
 	if len(runs) == 1 {
 		verb = "is"
 	}
-	return usagef("finish them with `HOCKET_DRIVER=local "+a.self("resume", first)+"`, or cancel them with `HOCKET_DRIVER=local "+a.self("cancel", first)+"`",
+	return usagef("finish them with `"+onThisMachine+a.self("resume", first)+"`, or cancel them with `"+onThisMachine+a.self("cancel", first)+"`",
 		"%s on this machine %s not over", view.Count(len(runs), "run"), verb)
 }

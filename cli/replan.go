@@ -132,7 +132,7 @@ func (a *app) samePlan(ctx context.Context, r *hocket.Run) error {
 	}
 	a.note(text + "\n")
 	if isStopped(info.Shown()) {
-		a.note("to continue: " + a.self("resume", r.ID()) + "\n")
+		a.note(a.continuing(info) + "\n")
 	}
 	return exitError(exitDone)
 }

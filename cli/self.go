@@ -19,8 +19,15 @@ func (a *app) self(words ...string) string {
 	for i, w := range line {
 		line[i] = quoteWord(w)
 	}
-	return strings.Join(line, " ")
+	text := strings.Join(line, " ")
+	if a.local {
+		return onThisMachine + text
+	}
+	return text
 }
+
+// onThisMachine is before commands for the runs on this machine, in a project with a driver.
+const onThisMachine = "HOCKET_DRIVER=local "
 
 // quoteWord quotes a word for a shell if necessary.
 func quoteWord(w string) string {

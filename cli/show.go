@@ -87,6 +87,17 @@ func (a *app) printShown(ctx context.Context, r *hocket.Run, s *hocket.State) er
 	return a.printRun(ctx, r, head, unsentSteps(s.Result.Steps), tail)
 }
 
+// continuing says how a run goes on that no process drives.
+func (a *app) continuing(info hocket.Info) string {
+	switch {
+	case !info.Workers:
+		return "to continue: " + a.self("resume", info.ID)
+	case info.Home != "": // no other one may do its steps
+		return "the worker with its files continues it: " + a.self("worker", "--name", info.Home)
+	}
+	return "a worker continues it: " + a.self("worker")
+}
+
 func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (string, error) {
 	res, style := s.Result, a.outStyle
 	var b strings.Builder
@@ -98,13 +109,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 	case res.Status.Done():
 		after = " in " + view.Took(elapsed(s.Info))
 	case isStopped(shownState(s)): // the time is not known
-		after = "; to continue: " + a.self("resume", s.ID)
-		if s.Workers {
-			after = "; a worker continues it: " + a.self("worker")
-			if s.Home != "" { // no other one may do its steps
-				after = "; the worker with its files continues it: " + a.self("worker", "--name", s.Home)
-			}
-		}
+		after = "; " + a.continuing(s.Info)
 		var unapproved *hocket.UnapprovedError
 		if errors.As(r.CheckApproval(ctx), &unapproved) {
 			after = "; " + unapproved.Error()

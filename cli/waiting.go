@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"strings"
 	"time"
 
@@ -65,8 +66,10 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 		b.WriteString("  " + strings.Replace(a.self("replan", run, "WORDS", "--resume"), " WORDS ", ` "WORDS" `, 1) + style.Paint(view.Dim, "   # a model changes the plan as you say") + "\n")
 		b.WriteString("  " + a.replanCommand(run) + style.Paint(view.Dim, "   # continue with a new plan") + "\n")
 	}
-	if dir := hocket.ConflictDirectory(q); dir != "" { // in a line that is not wrapped, so that it can be copied
-		b.WriteString("  cd " + quoteWord(dir) + "\n")
+	if dir := hocket.ConflictDirectory(q); dir != "" {
+		if _, err := os.Stat(dir); err == nil { // on this machine; in a line that is not wrapped, so that it can be copied
+			b.WriteString("  cd " + quoteWord(dir) + "\n")
+		}
 	}
 	custom := ""
 	if q.Custom {

@@ -89,6 +89,7 @@ type lines struct {
 	out     io.Writer
 	prompt  string    // on the last line of the screen
 	waiting []*asking // in order of arrival; the first is shown
+	lacks   string    // what was said that the run lacks, since its last fact
 }
 
 // asking is an open question.
@@ -145,6 +146,7 @@ func (a *app) decided(answer string, err error, yes, otherwise string) error {
 
 func (l *lines) fact(f engine.Fact) {
 	if line := l.plain.Line(f); line != "" { // facts come one after the other
+		l.lacking("")
 		l.say(line)
 	}
 }
@@ -218,9 +220,18 @@ func (l *lines) withdraw(address string) {
 }
 
 func (l *lines) stalled(why string) {
-	if why != "" {
+	if why != "" && l.lacking(why) {
 		l.say("waiting: " + view.Line(why))
 	}
+}
+
+// lacking notes what the run lacks, and reports whether that is not what was said last.
+func (l *lines) lacking(why string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.lacks
+	l.lacks = why
+	return why != was
 }
 
 func (l *lines) stopping() { l.say("stopping; press Ctrl-C again to force it") }

@@ -62,3 +62,21 @@ func TestPromptStaysBelow(t *testing.T) {
 		t.Errorf("%q does not end in %q", got, want)
 	}
 }
+
+// What a run lacks is said once, until it lacks something else or something happens, also if it is asked for again meanwhile.
+func TestLackingOnce(t *testing.T) {
+	shown := &screen{}
+	l := &lines{out: shown}
+	for _, why := range []string{"a", "", "a", "a", "b", "", "b"} {
+		l.stalled(why)
+	}
+	if got := shown.String(); got != "waiting: a\nwaiting: b\n" {
+		t.Errorf("%q", got)
+	}
+	l.fact(engine.Fact{Kind: engine.StepStarted, Address: "x"})
+	before := shown.String()
+	l.stalled("b")
+	if got := strings.TrimPrefix(shown.String(), before); strings.HasSuffix(before, "b\n") || got != "waiting: b\n" {
+		t.Errorf("%q, and then %q", before, got)
+	}
+}

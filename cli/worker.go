@@ -92,6 +92,9 @@ func (a *app) work(ctx context.Context, w hocket.Worker) error {
 	if err != nil {
 		return err
 	}
+	if err := a.needsDriver(); err != nil {
+		return err
+	}
 	if w.Name == "" {
 		w.Name = p.WorkerName()
 	}
@@ -121,7 +124,14 @@ func (a *app) work(ctx context.Context, w hocket.Worker) error {
 	}
 	defer guard.Close()
 	a.note(fmt.Sprintf("starting worker %s for %s%s\n", w.Name, p.Root(), queues))
+	warned := map[string]bool{} // several workers that were killed lead to the same warning
 	w.Warn = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if warned[text] {
+			return
+		}
+		warned[text] = true
 		a.note(a.errStyle.Paint(view.Yellow, "warning") + ": " + view.Line(text) + "\n")
 	}
 	w.Ready = func(queues []string) {

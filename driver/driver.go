@@ -237,7 +237,7 @@ type Info struct {
 	Origin  string // the run that this one was forked from
 	Problem string // why the engine could not continue, a defect of the program; for a Damaged run, what cannot be read
 	Workers bool   // workers make its attempts: if there is none, it waits for one
-	Home    string // the name of the worker that has its files, if only that one may do its steps; only Driver.Info says it
+	Home    string // the name of the worker that has its files, if only that one may do, or has done, its steps; only Driver.Info says it
 	Stalled string // what the run lacks to go on by itself, such as a worker; only Driver.Info says it
 	Owner   Owner
 	Seq     int             // of its last event

@@ -103,6 +103,8 @@ type Attempt struct {
 	Note func(session, model string)
 	// Artifacts is a directory for the files that it leaves; it does not exist yet.
 	Artifacts string
+	// Worker is the name of the worker that makes it, so that people find its files. "" means that they are where the run was started.
+	Worker string
 }
 
 // Outcome is the outcome of an attempt.

@@ -40,6 +40,8 @@ type Options struct {
 	Reserved []string
 	// Away means that it does not matter what executors lack on this machine.
 	Away bool
+	// Local means that the project's driver is not used, so nothing is sent where that leads.
+	Local bool
 }
 
 // Project is a directory with workflows and agents. After Open, AddPowers and Report it
@@ -59,7 +61,7 @@ type Project struct {
 	homes       []string // .hocket and .glee, those that exist
 	executors   map[string]agent.Executor
 	reserved    []string
-	away        bool // see Options
+	away, local bool // see Options
 	definitions []*agent.Definition
 	waiting     []string // agents that a model wrote and nobody has approved
 	found       workflow.Diagnostics
@@ -80,7 +82,7 @@ func Open(dir string, o Options) (*Project, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("project: %s is not a directory", dir)
 	}
-	p := &Project{dir: dir, Root: o.Root, Config: defaultConfig(), State: o.State, reserved: o.Reserved, away: o.Away, Sources: make(map[string][]byte), at: map[string]workflow.Pos{}}
+	p := &Project{dir: dir, Root: o.Root, Config: defaultConfig(), State: o.State, reserved: o.Reserved, away: o.Away, local: o.Local, Sources: make(map[string][]byte), at: map[string]workflow.Pos{}}
 	if p.Root == "" {
 		p.Root = findRoot(abs)
 	}

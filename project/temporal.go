@@ -122,7 +122,7 @@ func hidePassword(text string) string {
 // write, to a server. A driver without settings leads where the program says that has it.
 func (p *Project) DriverPowers() trust.Powers {
 	c, t := &p.Config, p.Config.Temporal
-	if c.Driver != TemporalDriver && (c.Driver == "" || t == Temporal{}) {
+	if p.local || c.Driver != TemporalDriver && (c.Driver == "" || t == Temporal{}) {
 		return nil
 	}
 	what := "sends runs, with everything that they read and write, to the Temporal server "

@@ -94,6 +94,10 @@ func TestDriverPowers(t *testing.T) {
 	if got := powers("driver: temporal\n"); len(got) != 1 || !strings.HasSuffix(got[0].What, "to the Temporal server of your environment") {
 		t.Errorf("%v", got)
 	}
+	local, err := project.Open(write(t, map[string]string{".hocket/config.yml": onTemporal}), project.Options{Local: true})
+	if err != nil || len(local.DriverPowers()) > 0 {
+		t.Errorf("on this machine: %v %v", local.DriverPowers(), err)
+	}
 	for _, none := range []string{"", "temporal: {address: \"a:1\"}\n", "driver: mine\n"} {
 		if got := powers(none); len(got) > 0 {
 			t.Errorf("%q: %v", none, got)

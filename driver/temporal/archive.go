@@ -22,6 +22,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 )
 
 // The archive of a run is what remains when Temporal has deleted its executions. It is in the store:
@@ -107,7 +108,7 @@ func archivedEnd(ctx context.Context, s Store, run string) (end ended, err error
 // archive is the activity that stores a segment.
 func (c *crew) archive(ctx context.Context, s segment) error {
 	if !activity.GetInfo(ctx).IsLocalActivity { // somebody else asks for it
-		return lost(errors.New("only a run stores its events"))
+		return temporal.NewNonRetryableApplicationError("only a run stores its events", lostType, nil)
 	}
 	var lines []byte
 	var puts []func() error

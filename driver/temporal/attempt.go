@@ -30,11 +30,20 @@ type working struct {
 // lostType is the type of the error of an attempt whose process leaves. What it did is not known.
 const lostType = "lost"
 
-var errLost = temporal.NewNonRetryableApplicationError("the process that made the attempt left", lostType, nil)
+var errLost = lost(errors.New("the process that made the attempt left"))
 
-// lost is the error of an attempt whose outcome is not known. It is not retried.
+// lost is the error of an attempt whose outcome is not known. It is not retried, and the SDK does not log it: the worker tells it.
 func lost(err error) error {
-	return temporal.NewNonRetryableApplicationError(err.Error(), lostType, err)
+	return temporal.NewApplicationErrorWithOptions(err.Error(), lostType, temporal.ApplicationErrorOptions{
+		NonRetryable: true, Cause: err, Category: temporal.ApplicationErrorCategoryBenign,
+	})
+}
+
+// loses reports that an attempt is lost, and why.
+func (c *crew) loses(id driver.AttemptID, err error) error {
+	out := failedOutcome(err.Error())
+	c.tells(id, &out)
+	return lost(err)
 }
 
 // tells reports what happens to an attempt.
@@ -86,7 +95,7 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	if j.Task.Again || c.late(activity.GetInfo(ctx)) {
 		err := c.d.client.RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
 		if err != nil && !errors.As(err, new(*temporal.CanceledError)) {
-			return nil, lost(err) // another worker may make it now
+			return nil, c.loses(id, err) // another worker may make it now
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -120,16 +129,16 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	c.tells(id, nil)
 	if j.Task.Again { // the one before may have left programs running
 		if err := process.EndLeft(j.Task.Key(j.Run), 0); err != nil && !errors.Is(err, process.ErrUnseen) {
-			return nil, lost(err)
+			return nil, c.loses(id, err)
 		}
 	}
 	log, err := newLog(c.d.o.Store, id, j.Task.Again)
 	if err != nil {
-		return nil, lost(err)
+		return nil, c.loses(id, err)
 	}
 	out := c.make(ctx, w, j, log)
 	if err := log.close(); err != nil {
-		return nil, lost(err)
+		return nil, c.loses(id, err)
 	}
 	c.tells(id, &out)
 	// The SDK also ends the context, with the error of the request, if it could not tell the server that the attempt goes on.
@@ -214,6 +223,7 @@ func (c *crew) run(ctx context.Context, w *working, j job, log *attemptLog) driv
 		Keep:      log.keep,
 		Note:      log.note,
 		Artifacts: log.files,
+		Worker:    c.w.Name,
 	}
 	if w.exec != nil {
 		if w.Scripted != nil {

@@ -165,7 +165,7 @@ func (s *session) follow(ctx context.Context) error {
 		case <-looks.C:
 			if s.w.Stalled != nil {
 				why := ""
-				if !moved {
+				if !moved || s.lacks != "" { // what has moved may be only that it was asked for again
 					why = s.d.stalled(ctx, s.mirror)
 				}
 				moved = false

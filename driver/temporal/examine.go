@@ -121,8 +121,8 @@ func (d *Driver) Notice(ctx context.Context) (string, error) {
 	if err != nil || len(runs) == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("%s, so this list lacks them: set the same `store` on all machines, or another `queue` for another project; `temporal workflow delete --namespace %s --workflow-id %s` deletes one on the server",
-		d.elsewhere(runs), d.namespace(), d.flowID(runs[0])), nil
+	return fmt.Sprintf("%s, so this list lacks them: set the same `store` on all machines, or another `queue` for another project; `temporal workflow delete --address %s --namespace %s --workflow-id %s` deletes one on the server",
+		d.elsewhere(runs), d.o.Client.HostPort, d.namespace(), d.flowID(runs[0])), nil
 }
 
 var _ driver.Noticer = (*Driver)(nil)

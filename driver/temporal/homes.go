@@ -54,9 +54,9 @@ func (m *machine) programs(label string) (names []string) {
 	return slices.Compact(names)
 }
 
-// homeQueues returns the queues of the workers where tasks of the run stay already.
-func (m *machine) homeQueues() []string {
-	return slices.Compact(slices.Sorted(maps.Values(m.homes)))
+// homeQueues returns the queues of the workers where tasks of a run stay already, which are by label.
+func homeQueues(homes map[string]string) []string {
+	return slices.Compact(slices.Sorted(maps.Values(homes)))
 }
 
 // claimed starts the attempts that have waited for a worker, or looks for one again.
@@ -83,7 +83,7 @@ func (m *machine) claimed(now time.Time, h *home) error {
 
 // claim returns what a worker has to know to take the tasks with a label.
 func (m *machine) claim(label string, again bool) claim {
-	return claim{Run: m.id, Label: label, Programs: m.programs(label), Homes: m.homeQueues(), again: again}
+	return claim{Run: m.id, Label: label, Programs: m.programs(label), Homes: homeQueues(m.homes), again: again}
 }
 
 // wait records that attempts wait for a worker, since the newest event. Until it has come, their timeouts and the

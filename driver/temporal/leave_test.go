@@ -1,7 +1,9 @@
 package temporal_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
+	"go.temporal.io/sdk/log"
 )
 
 // The only worker leaves while an attempt is in progress. The attempt can still ask somebody, and its end is recorded.
@@ -129,5 +132,50 @@ func TestOneAtOnce(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// What becomes of an attempt whose worker leaves is told by the worker, in words for people. The SDK does not log it again.
+func TestLeavesQuietly(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	var logged bytes.Buffer
+	o := options(newName(), temporal.Folder(t.TempDir()))
+	o.Client.Logger = log.NewStructuredLogger(slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelError})))
+	d := open(t, o)
+	begun := make(chan struct{})
+	stays := agent(func(ctx context.Context, _ *engine.StartTask, _ driver.Attempt) driver.Outcome {
+		close(begun)
+		<-ctx.Done()
+		return driver.Outcome{Fault: driver.FaultOf(ctx, ctx.Err())}
+	})
+	if _, err := d.Start(t.Context(), inOrder(step("a"))); err != nil {
+		t.Fatal(err)
+	}
+	working, stop := context.WithCancel(t.Context())
+	told := make(chan *driver.Outcome, 10)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- d.Work(working, driver.Worker{
+			Name: "one", Happened: func(_ driver.AttemptID, out *driver.Outcome, _ error) { told <- out },
+			Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+				return driver.Work{Agents: stays}, func() {}, nil
+			},
+		}, nil)
+	}()
+	select {
+	case <-begun:
+	case <-time.After(time.Minute):
+		t.Fatal("the attempt does not begin")
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if begins, out := <-told, <-told; begins != nil || out == nil || out.Fault == nil {
+		t.Errorf("told %+v and %+v", begins, out)
+	}
+	if text := logged.String(); text != "" {
+		t.Errorf("the SDK logs %s", text)
 	}
 }

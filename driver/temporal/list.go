@@ -123,7 +123,9 @@ func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
 		return d.damagedEnd(ctx, run, err), nil
 	}
 	if err != nil || !isOpen(e) {
-		return infoOf(about, e, false), err
+		i := infoOf(about, e, false)
+		i.Home = d.home(about.Homes)
+		return i, err
 	}
 	m, err := d.mirror(ctx, run, nil)
 	if err != nil && !errors.As(err, new(*engine.LoadError)) {
@@ -131,11 +133,17 @@ func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
 	}
 	about.state(m.run)
 	i := infoOf(about, e, !about.Status.Done() && d.alive(ctx, run))
-	if homes := m.homeQueues(); len(homes) == 1 {
-		i.Home = strings.TrimPrefix(homes[0], d.o.Queue+"/worker/")
-	}
+	i.Home = d.home(m.homes)
 	i.Stalled = d.stalled(ctx, m)
 	return i, nil
+}
+
+// home returns the name of the worker that has the files of a run; "" if there are several, or none.
+func (d *Driver) home(homes map[string]string) string {
+	if queues := homeQueues(homes); len(queues) == 1 {
+		return strings.TrimPrefix(queues[0], d.o.Queue+"/worker/")
+	}
+	return ""
 }
 
 // isOpen reports whether a run goes on, as far as the server knows.

@@ -240,7 +240,7 @@ func identify(ctx context.Context, s Store, namespace, queue string) (string, er
 		err = json.Unmarshal(data, &is)
 	}
 	if err != nil {
-		return "", fmt.Errorf("temporal: read the id of the store %v: %w", s, err)
+		return "", fmt.Errorf("the store %v cannot be used: %w; set `store` under `temporal` in config.yml to a place that this machine can read and write", s, err)
 	}
 	if is.Namespace != namespace || is.Queue != queue {
 		return "", fmt.Errorf("the store %v belongs to the queue %q in the namespace %q: for the queue %q in the namespace %q, set another `store` under `temporal` in config.yml", s, is.Queue, is.Namespace, queue, namespace)

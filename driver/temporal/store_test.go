@@ -214,7 +214,7 @@ func TestOtherStore(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // the server lists it a little later
 		notice, err = other.Notice(ctx)
 	}
-	if err != nil || !strings.Contains(notice, "use another store: 1, such as run-1") || !strings.Contains(notice, "--workflow-id "+queue+"/run-1`") {
+	if err != nil || !strings.Contains(notice, "use another store: 1, such as run-1") || !strings.Contains(notice, "`temporal workflow delete --address "+address+" --namespace default --workflow-id "+queue+"/run-1`") {
 		t.Errorf("%q %v", notice, err)
 	}
 	if list, err := other.Runs(ctx, driver.Filter{}); err != nil || len(list) > 0 {
@@ -242,5 +242,18 @@ func TestOtherStore(t *testing.T) {
 	works(mine, nil)
 	if res, err := mine.Drive(ctx, "run-1", driver.Work{}); err != nil || res.Status != engine.Success {
 		t.Errorf("%+v %v", res, err)
+	}
+}
+
+// A store that cannot be used is named, with what to do about it.
+func TestUnusableStore(t *testing.T) {
+	needsServer(t)
+	at := filepath.Join(t.TempDir(), "store")
+	if err := os.Symlink("missing", at); err != nil { // no folder can be made there
+		t.Fatal(err)
+	}
+	_, err := temporal.Open(options(newName(), temporal.Folder(at)))
+	if err == nil || !strings.HasPrefix(err.Error(), "the store "+at+" cannot be used: ") || !strings.Contains(err.Error(), "; set `store` under `temporal`") {
+		t.Error(err)
 	}
 }

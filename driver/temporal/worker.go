@@ -546,7 +546,7 @@ func (d *Driver) noWorker(queue, waits string) string {
 	case "program":
 		return fmt.Sprintf("no worker has %s; %s; install it where a worker is", name, waits)
 	}
-	return "no worker serves the queue " + queue
+	return fmt.Sprintf("no worker serves the queue %s; %s; start one with `hocket worker`", d.project, waits)
 }
 
 var _ driver.Workers = (*Driver)(nil)

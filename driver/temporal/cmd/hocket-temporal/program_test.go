@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -56,6 +57,7 @@ func newOffice(t *testing.T, address string) *office {
 	for name, text := range map[string]string{
 		"config.yml":          "driver: temporal\ntemporal: {address: \"" + address + "\", queue: office}\n",
 		"workflows/hello.yml": "name: hello\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n",
+		"workflows/gated.yml": "name: gated\nsteps:\n  - {id: ok, human: \"Go on?\"}\n  - {id: a, agent: shell, config: {command: [echo, went]}}\n",
 		"workflows/slow.yml":  "name: slow\nsteps:\n  - {id: a, agent: shell, config: {command: \"touch begun; sleep 2; echo slow\"}}\n",
 	} {
 		file := filepath.Join(o.dir, ".hocket", name)
@@ -181,6 +183,15 @@ func TestProgram(t *testing.T) {
 	if text := get(t, "http://"+metrics+"/metrics"); !strings.Contains(text, "temporal_activity_execution_latency_seconds_bucket") {
 		t.Errorf("metrics: %s", text)
 	}
+	gated := func() (run string) {
+		t.Helper()
+		if run = regexp.MustCompile(`gated-\w+`).FindString(o.hocket(3, "run", "gated")); run == "" {
+			t.Fatal("hocket run does not print the id of the run")
+		}
+		return run
+	}
+	o.prints("went", 0, "answer", gated(), "ok", "yes", "--resume") // it follows what the worker does
+	waits := gated()
 	slow := o.command("run", "slow", "--quiet")
 	var out bytes.Buffer
 	slow.Stdout = &out
@@ -202,6 +213,7 @@ func TestProgram(t *testing.T) {
 	if err := slow.Wait(); err != nil || out.String() != "slow\n" {
 		t.Errorf("%v: %q", err, out.String())
 	}
+	o.prints("answered\na worker continues it: hocket worker\n", 0, "answer", waits, "ok", "yes")
 	for _, want := range []string{"starting worker desk for ", "worker desk is ready, on office\n", " a started\n", " a done in ", "finishing the steps in progress"} {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("the worker does not print %q:\n%s", want, told.String())

@@ -1,0 +1,102 @@
+package temporal_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// TestWorkspacesElsewhere: what steps make in their workspaces is with the worker, and whoever looks for it on another
+// machine is told which one, also after the end of the run.
+func TestWorkspacesElsewhere(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/build.yml": `name: build
+steps:
+  - {id: a, agent: shell, workspace: own, config: {command: echo x > made}}
+  - {id: ok, human: "Go on?"}
+`})
+	starter, one := c.machine(nil), c.machine(nil)
+	one.work(t, hocket.Worker{Name: "one"})
+	r, wait := starter.start(t, "build", hocket.Front{})
+	if res, err := wait(); err != nil || res.Status != engine.Waiting {
+		t.Fatalf("%+v %v", res, err)
+	}
+	check := func() {
+		t.Helper()
+		for _, m := range []hocket.Made{{}, {Address: "a"}, {Address: "a", Attempt: 1}} {
+			there, err := one.Run(t.Context(), r.ID())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, err := there.Diff(t.Context(), m, 1000); err != nil || !strings.Contains(d.Patch, "+x") {
+				t.Errorf("%+v at the worker: %+v %v", m, d, err)
+			}
+			_, err = r.Diff(t.Context(), m, 1000)
+			if want := "is not on this machine: worker one has it"; err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("the diff of %+v elsewhere: %v, want %s", m, err, want)
+			}
+			if _, opened := r.OpenWorkspace(t.Context(), m); opened == nil || opened.Error() != err.Error() {
+				t.Errorf("opened %+v elsewhere: %v, want %v", m, opened, err)
+			}
+		}
+	}
+	check()
+	if _, err := r.Answer(t.Context(), "ok", hocket.Answer{Value: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	if res := follow(t, r); res.Status != engine.Success {
+		t.Fatalf("%+v", res)
+	}
+	check()
+	c.forget(r)
+	check()
+}
+
+// TestPlacesOfQuestions: what people have to do in a directory, and what lands, is where the worker is, so they are told its
+// name.
+func TestPlacesOfQuestions(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/build.yml": `name: build
+execution: dag
+steps:
+  - {id: a, agent: shell, workspace: own, needs: [], config: {command: echo a > made}}
+  - {id: b, agent: shell, workspace: own, needs: [], config: {command: echo b > made}}
+  - {id: both, needs: [a, b], merge: {on_conflict: human}}
+  - {id: ship, needs: [both], land: patch}
+`})
+	starter, one := c.machine(nil), c.machine(nil)
+	one.work(t, hocket.Worker{Name: "one"})
+	r, wait := starter.start(t, "build", hocket.Front{})
+	if res, err := wait(); err != nil || res.Status != engine.Waiting {
+		t.Fatalf("%+v %v", res, err)
+	}
+	asks := func(want string) hocket.Question {
+		t.Helper()
+		s, err := r.State(t.Context())
+		if err != nil || len(s.Questions) != 1 || !strings.Contains(s.Questions[0].Text, want) {
+			t.Fatalf("%+v %v, want a question with %q", s, err, want)
+		}
+		return s.Questions[0]
+	}
+	answer := func(step, value string) engine.Result {
+		t.Helper()
+		if _, err := r.Answer(t.Context(), step, hocket.Answer{Value: value}); err != nil {
+			t.Fatal(err)
+		}
+		return follow(t, r)
+	}
+	dir, _, _ := strings.Cut(asks("Resolve that in the directory below on worker one, then").Detail, "\n")
+	if err := os.WriteFile(filepath.Join(dir, "made"), []byte("both\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	answer("both", "resolved")
+	asks("Land this change on worker one as changes to the files")
+	res := answer("ship", "land")
+	if text, err := os.ReadFile(filepath.Join(one.root, "made")); err != nil || string(text) != "both\n" || res.Output != "changed 1 file on worker one" {
+		t.Errorf("%q %v %+v", text, err, res)
+	}
+}
