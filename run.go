@@ -301,44 +301,96 @@ func (r *Run) Replies(ctx context.Context) (*Replies, error) {
 // Wait waits until the run ends, or waits for something and no process drives it, and
 // returns its result. It waits regardless of which process drives the run. For a run that
 // was only recorded, it waits until a process starts driving it, unless the process that
-// reserved it has ended. A run on workers is always driven: there, Wait returns when it waits for
-// people. The error is that of the drive, if this handle started one.
+// reserved it has ended. A run on workers is always driven: there, Wait returns when nothing goes on
+// until somebody answers a question. The error is that of the drive, if this handle started one.
 // [engine.StepResult.Value] returns the outputs of steps, even long ones, as long as the
 // project is open.
 func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 	r.mu.Lock()
 	drives := r.drives
 	r.mu.Unlock()
+	if r.OnWorkers() {
+		return r.waitOnWorkers(ctx, drives)
+	}
 	if drives != nil {
 		select {
 		case <-drives:
 		case <-ctx.Done():
 			return engine.Result{Run: r.id}, context.Cause(ctx)
 		}
-		r.mu.Lock()
-		result, err := r.result, r.err
-		r.mu.Unlock()
-		var held *HeldError
-		if result.Status.Done() || err == nil && r.OnWorkers() || err != nil && !errors.As(err, &held) {
+		if result, last, err := r.driven(); last {
 			return result, err
 		}
 	}
-	for change, err := range r.d.Watch(ctx, 0) {
-		if err != nil {
-			return engine.Result{Run: r.id}, err
-		}
-		if i := change.Info; change.Run == r.id && (!i.Driven && !i.Pending || i.Workers && i.Status == engine.Waiting && i.Open > 0) {
-			break
-		}
-	}
-	if ctx.Err() != nil {
-		return engine.Result{Run: r.id}, context.Cause(ctx)
+	if err := r.until(ctx, func(i Info) bool { return !i.Driven && !i.Pending }); err != nil {
+		return engine.Result{Run: r.id}, err
 	}
 	s, err := r.State(ctx)
 	if s == nil {
 		return engine.Result{Run: r.id}, err
 	}
 	return s.Result, err
+}
+
+// driven returns how the background drive has ended, and whether that is all there is to wait for.
+func (r *Run) driven() (result engine.Result, last bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.result, r.result.Status.Done() || r.err != nil && !errors.As(r.err, new(*HeldError)), r.err
+}
+
+// until waits until the entry of the run in the list is as wanted, or is deleted.
+func (r *Run) until(ctx context.Context, wanted func(Info) bool) error {
+	for change, err := range r.d.Watch(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if change.Run == r.id && (change.Kind == RunDeleted || wanted(change.Info)) {
+			return nil
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// waitOnWorkers is Wait for a run on workers, which this handle drives until the channel is closed; nil: it does not. The
+// list may be a moment old, so it only says when to look at the run itself.
+func (r *Run) waitOnWorkers(ctx context.Context, drives <-chan struct{}) (engine.Result, error) {
+	for {
+		watching, stop := context.WithCancel(ctx)
+		go func() {
+			select {
+			case <-drives:
+			case <-watching.Done():
+			}
+			stop()
+		}()
+		err := r.until(watching, func(i Info) bool {
+			return i.Status.Done() || i.Problem != "" || i.Status == engine.Waiting && i.Open > 0
+		})
+		stop()
+		select {
+		case <-drives:
+			if result, last, err := r.driven(); last {
+				return result, err
+			}
+			drives, err = nil, context.Cause(ctx) // of until, it was that of watching
+		default:
+		}
+		if err != nil {
+			return engine.Result{Run: r.id}, err
+		}
+		s, err := r.State(ctx)
+		if s == nil {
+			return engine.Result{Run: r.id}, err
+		}
+		if err != nil || s.Status.Done() || s.Problem != "" || s.Status == engine.Waiting && len(s.Questions) > 0 {
+			return s.Result, err
+		}
+		select {
+		case <-time.After(time.Second): // until then, the list may be as it was
+		case <-ctx.Done():
+		}
+	}
 }
 
 // Questions lists the open questions of the run.

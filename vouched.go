@@ -44,18 +44,49 @@ func (v vouched) check(task *engine.StartTask) error {
 		return errors.New("it has a comment, which its program would read as its own input")
 	}
 	wrong, found := v.handed(task), false
-	for _, w := range check.Workflows(*v.bundle) {
-		w.Body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
-			if w.Name == task.Workflow && n.ID == task.Node && t.Agent == task.Agent && (!found || wrong != nil) {
-				wrong, found = describes(w, n, t, task), true
-			}
-		})
-	}
+	v.walk(func(w *workflow.Workflow, n *workflow.Node, t *workflow.Task, own bool) {
+		if w.Name == task.Workflow && n.ID == task.Node && t.Agent == task.Agent && (!found || wrong != nil) {
+			wrong, found = describes(w, n, t, own, task), true
+		}
+	})
 	return wrong
 }
 
-// describes says what differs between a task and what its step says.
-func describes(w *workflow.Workflow, n *workflow.Node, t *workflow.Task, task *engine.StartTask) error {
+// walk visits the tasks of the workflows, and says whether they work in workspaces of their own. Those of a workflow that is
+// called both inside and outside of a workspace are visited twice.
+func (v vouched) walk(visit func(w *workflow.Workflow, n *workflow.Node, t *workflow.Task, own bool)) {
+	type called struct {
+		w   *workflow.Workflow
+		own bool
+	}
+	list := []called{{v.bundle.Root, false}}
+	for i := 0; i < len(list); i++ {
+		var look func(g *workflow.Graph, around bool)
+		look = func(g *workflow.Graph, around bool) {
+			for k, t := range g.Tasks() {
+				n, own := &g.Nodes[k], around
+				if n.Workspace != workflow.WorkspaceAround {
+					own = n.Workspace == workflow.WorkspaceOwn
+				}
+				if t != nil {
+					visit(list[i].w, n, t, own)
+				}
+				if call, ok := n.Step.(*workflow.Call); ok {
+					if c := (called{v.bundle.Called[call.Workflow], own}); c.w != nil && !slices.Contains(list, c) {
+						list = append(list, c)
+					}
+				}
+				if body := n.Body(); body != nil {
+					look(body, own)
+				}
+			}
+		}
+		look(&list[i].w.Body, list[i].own)
+	}
+}
+
+// describes says what differs between a task and what its step says, which works in a workspace of its own or not.
+func describes(w *workflow.Workflow, n *workflow.Node, t *workflow.Task, own bool, task *engine.StartTask) error {
 	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
 		if value, ok := task.Settings[key]; !ok || !canBe(t.Settings[key], value) {
 			return fmt.Errorf("the setting %q differs", key)
@@ -69,10 +100,10 @@ func describes(w *workflow.Workflow, n *workflow.Node, t *workflow.Task, task *e
 	if workflow.FormatJSON(task.Written) != workflow.FormatJSON(t.Settings) {
 		return errors.New("its settings were written in another way")
 	}
-	switch own := n.Workspace == workflow.WorkspaceOwn; {
+	switch {
 	case task.Place.Branches != t.Branches:
 		return errors.New("it does something else with workspaces")
-	case own != (task.Workspace != "") && n.Workspace != workflow.WorkspaceAround && t.Branches == workflow.OneBranch:
+	case task.Within != "", own != (task.Workspace != "") && t.Branches == workflow.OneBranch:
 		return errors.New("it works somewhere else")
 	}
 	if !canBe(t.Prompt.Text, task.Prompt) {
@@ -121,16 +152,24 @@ func refersTo(w *workflow.Workflow, input string) bool {
 }
 
 // handed says why a task cannot be work that was handed off. What to do is up to the agent that hands it off, but not
-// to whom it may, and the work has neither settings nor inputs of its own.
+// to whom it may, and the work has neither settings nor inputs nor a workspace of its own: it is done where that agent works.
 func (v vouched) handed(task *engine.StartTask) error {
-	may := false
-	for _, w := range check.Workflows(*v.bundle) {
-		w.Body.WalkTasks(func(_ *workflow.Node, t *workflow.Task) {
-			may = may || t.Handoffs != nil && slices.Contains(t.Handoffs.To, task.Agent)
-		})
-	}
-	if !may {
+	inside, outside := false, false // of workspaces
+	v.walk(func(_ *workflow.Workflow, _ *workflow.Node, t *workflow.Task, own bool) {
+		if t.Handoffs != nil && slices.Contains(t.Handoffs.To, task.Agent) {
+			own = own || t.Branches != workflow.OneBranch
+			inside, outside = inside || own, outside || !own
+		}
+	})
+	switch {
+	case !inside && !outside:
 		return fmt.Errorf("there is no such step of the agent %q, and no step may hand work off to it", task.Agent)
+	case task.Workspace != "" || len(task.Trees) > 0 || task.Place.Branches != workflow.OneBranch:
+		return errors.New("work that is handed off has no workspace of its own")
+	case task.Within == "" && !outside:
+		return errors.New("it would be done in the project, but the steps that may hand it off work in workspaces")
+	case task.Within != "" && !inside:
+		return errors.New("it would be done in a workspace, but the steps that may hand it off work in the project")
 	}
 	for _, given := range []map[string]any{task.Settings, task.Written} {
 		for key, value := range given {

@@ -89,6 +89,70 @@ func TestVouched(t *testing.T) {
 	}
 }
 
+// TestVouchedPlace: a step works where the workflow says, and what is handed off is done where the step works that hands it off.
+func TestVouchedPlace(t *testing.T) {
+	lead := func(id, to string) workflow.Node {
+		return workflow.Node{ID: id, Step: &workflow.Task{Agent: "lead", Handoffs: &workflow.Handoffs{To: []string{to, "both"}}}}
+	}
+	in := func(n workflow.Node) workflow.Node {
+		n.Workspace = workflow.WorkspaceOwn
+		return n
+	}
+	called := &workflow.Workflow{Name: "called", Body: workflow.Graph{Nodes: []workflow.Node{lead("a", "deep")}}}
+	merge := lead("merge", "merger")
+	merge.Step.(*workflow.Task).Branches = workflow.MergeBranches
+	v := vouched{bundle: &workflow.Bundle{Called: map[string]*workflow.Workflow{"called": called}, Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{
+		lead("project", "open"), in(lead("own", "inner")), in(workflow.Node{ID: "call", Step: &workflow.Call{Workflow: "called"}}), merge,
+		in(workflow.Node{ID: "loop", Step: &workflow.Loop{Body: workflow.Graph{Nodes: []workflow.Node{lead("looped", "looper")}}}}),
+	}}}}, reads: func(*engine.StartTask) bool { return true }}
+	step := func(w, node string) engine.StartTask {
+		return engine.StartTask{Place: &engine.Place{Workflow: w, Node: node, Agent: "lead"}}
+	}
+	handed := func(to string) engine.StartTask {
+		return engine.StartTask{Place: &engine.Place{Workflow: "handoff", Node: "handoff-1", Agent: to}, Prompt: "anything"}
+	}
+	for name, c := range map[string]struct {
+		task             engine.StartTask
+		project, own, of string // what is wrong with it there: in the project, in a workspace of its own, in that of a step
+	}{
+		"a step in the project":      {step("w", "project"), "", "it works somewhere else", "it works somewhere else"},
+		"a step in a workspace":      {step("w", "own"), "it works somewhere else", "", "it works somewhere else"},
+		"a step of a called one":     {step("called", "a"), "it works somewhere else", "", "it works somewhere else"},
+		"a step in a loop":           {step("w", "looped"), "it works somewhere else", "", "it works somewhere else"},
+		"handed off in the project":  {handed("open"), "", ownHandoff, "it would be done in a workspace, but the steps that may hand it off work in the project"},
+		"handed off in a workspace":  {handed("inner"), outOfWorkspace, ownHandoff, ""},
+		"handed off in a called one": {handed("deep"), outOfWorkspace, ownHandoff, ""},
+		"handed off in a loop":       {handed("looper"), outOfWorkspace, ownHandoff, ""},
+		"handed off by a merge":      {handed("merger"), outOfWorkspace, ownHandoff, ""},
+		"handed off by several":      {handed("both"), "", ownHandoff, ""},
+	} {
+		check := func(where, want string, task engine.StartTask) {
+			got := ""
+			if err := v.check(&task); err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("%s, %s: %q, want %q", name, where, got, want)
+			}
+		}
+		check("in the project", c.project, c.task)
+		own, of := c.task, c.task
+		own.Workspace, of.Within = "abc", "own"
+		check("in its own", c.own, own)
+		check("in that of a step", c.of, of)
+	}
+	merges := handed("both")
+	merges.Trees = []engine.Tree{{Step: "own", Workspace: "abc"}}
+	if err := v.check(&merges); err == nil || err.Error() != ownHandoff {
+		t.Errorf("a merge: %v", err)
+	}
+}
+
+const (
+	ownHandoff     = "work that is handed off has no workspace of its own"
+	outOfWorkspace = "it would be done in the project, but the steps that may hand it off work in workspaces"
+)
+
 // TestRefersTo: a workflow that declares no inputs gives a question only those that it uses.
 func TestRefersTo(t *testing.T) {
 	w := &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a", Step: &workflow.Task{Agent: "a", Prompt: workflow.Template{Text: "Look at ${inputs.file}."}}}}}}

@@ -63,6 +63,7 @@ type Driver struct {
 	values  offload
 	archive sync.Map // facts of runs that only the archive has, by key
 	view    *overview
+	present sync.Map // presence of workers, by identity
 	recent  sync.Map // *created: runs that this process has created, and that the server may not list yet, by id
 }
 
@@ -120,6 +121,7 @@ func runOf(flow string) string { return flow[strings.LastIndexByte(flow, '/')+1:
 
 func labelQueue(project, label string) string     { return project + "/queue/" + label }
 func programQueue(project, program string) string { return project + "/program/" + program }
+func workerQueue(project, name string) string     { return project + "/worker/" + name }
 
 const memoFacts = "hocket"
 

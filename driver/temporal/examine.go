@@ -63,7 +63,11 @@ func (d *Driver) Examine(ctx context.Context) []driver.Finding {
 
 func (d *Driver) examineQueue(ctx context.Context) driver.Finding {
 	f := driver.Finding{What: "workers"}
-	names, err := d.workers(ctx)
+	workers, err := d.workers(ctx)
+	var names []string
+	for _, w := range workers {
+		names = append(names, w.String())
+	}
 	switch {
 	case err != nil:
 		f.Broken, f.Found = true, "queue "+d.project+": "+err.Error()

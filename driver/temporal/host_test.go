@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	hocketagent "github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
@@ -42,6 +43,7 @@ type cluster struct {
 	t            *testing.T
 	queue, store string
 	files        map[string]string
+	agents       map[string]hocketagent.Executor // in Go
 }
 
 func newCluster(t *testing.T, files map[string]string) *cluster {
@@ -50,7 +52,7 @@ func newCluster(t *testing.T, files map[string]string) *cluster {
 	}
 	all := map[string]string{".hocket/config.yml": "driver: temporal\n"}
 	maps.Copy(all, files)
-	return &cluster{t, fmt.Sprintf("h%d", worlds.Add(1)), t.TempDir(), all}
+	return &cluster{t, fmt.Sprintf("h%d", worlds.Add(1)), t.TempDir(), all, nil}
 }
 
 // machine checks the project out, with changes.
@@ -78,7 +80,7 @@ func (c *cluster) machine(changed map[string]string) *machine {
 	}
 	write(changed)
 	p, err := hocket.Open(m.root, hocket.Options{
-		State: c.t.TempDir(), Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil },
+		State: c.t.TempDir(), Agents: c.agents, Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil },
 		Drivers: map[string]hocket.OpenDriver{"temporal": func(hocket.DriverSetup) (driver.Driver, error) {
 			return temporal.Open(temporal.Options{
 				Client: client.Options{HostPort: address, Logger: quiet}, Queue: c.queue, Store: temporal.Folder(c.store), Heartbeat: 2 * time.Second,
@@ -255,6 +257,81 @@ func TestWaitForPeople(t *testing.T) {
 	}
 	if res, err := r.Wait(ctx); err != nil || res.Status != engine.Success {
 		t.Fatalf("after the answer: %+v %v", res, err)
+	}
+}
+
+// TestWaitAfterAnswer: who waits right after an answer waits for what follows, also in a process that watches the list of runs,
+// which is a moment older.
+func TestWaitAfterAnswer(t *testing.T) {
+	t.Parallel()
+	const gates = 3
+	text := "name: gates\nsteps:\n"
+	for i := range gates {
+		text += fmt.Sprintf("  - {id: ok%d, human: \"Fine?\"}\n  - {id: b%d, agent: shell, config: {command: sleep 2}}\n", i, i)
+	}
+	c := newCluster(t, map[string]string{".hocket/workflows/gates.yml": text})
+	m := c.machine(nil)
+	m.work(t, hocket.Worker{})
+	w, err := m.Load("gates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := m.Record(ctx, w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for range m.Watch(ctx) {
+		}
+	}()
+	for i := range gates {
+		if res, err := r.Wait(ctx); err != nil || res.Status != engine.Waiting {
+			t.Fatalf("before answer %d: %s %v", i, res.Status, err)
+		}
+		time.Sleep(3 * time.Second) // the less happens, the older the list may be
+		if _, err := r.Answer(ctx, fmt.Sprint("ok", i), hocket.Answer{Value: "approve"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if res, err := r.Wait(ctx); err != nil || res.Status != engine.Success {
+		t.Errorf("in the end: %s %v", res.Status, err)
+	}
+}
+
+// TestWaitForAttempt: an attempt that asks waits for people, too, also for the handle that drives the run.
+func TestWaitForAttempt(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/ask.yml": "name: ask\nsteps: [{id: a, agent: asker, prompt: x}]\n"})
+	c.agents = map[string]hocketagent.Executor{"asker": hocketagent.Func(func(ctx context.Context, task *hocketagent.Task, _ hocketagent.Log) (hocketagent.Result, error) {
+		said, err := task.Ask(ctx, hocketagent.Question{Text: "May I?", Options: []string{"yes"}})
+		return hocketagent.Result{Output: said}, err
+	})}
+	m := c.machine(nil)
+	m.work(t, hocket.Worker{})
+	w, err := m.Load("ask")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r, err := m.Start(ctx, w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := r.Wait(ctx); err != nil || res.Status != engine.Waiting {
+		t.Fatalf("%s %v", res.Status, err)
+	}
+	open, err := r.Questions(ctx)
+	if err != nil || len(open) != 1 {
+		t.Fatalf("%+v %v", open, err)
+	}
+	if _, err := r.Answer(ctx, open[0].ID, hocket.Answer{Value: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := r.Wait(ctx); err != nil || res.Status != engine.Success || res.Output != "yes" {
+		t.Errorf("after the answer: %s %q %v", res.Status, res.Output, err)
 	}
 }
 

@@ -168,7 +168,7 @@ func infoOf(about facts, e *workflowpb.WorkflowExecutionInfo, driven bool) drive
 
 // alive reports whether a worker works for a run now. One that was killed still seems to serve its queue for a while.
 func (d *Driver) alive(ctx context.Context, run string) bool {
-	if !d.served(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW) {
+	if !d.served(ctx) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -198,7 +198,7 @@ func (d *Driver) current(ctx context.Context, condition string) ([]driver.Info, 
 		return nil, err
 	}
 	list := make([]driver.Info, 0, len(found))
-	driven := sync.OnceValue(func() bool { return d.served(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW) }) // who works for one run works for all
+	driven := sync.OnceValue(func() bool { return d.served(ctx) }) // who works for one run works for all
 	for id, e := range found {
 		d.archive.Delete(endedKey(id))
 		about, err := d.factsOf(e)

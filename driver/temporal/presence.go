@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -14,19 +16,37 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// presence is what a worker says about itself in the store while it works. The server lists who has asked for tasks, but
-// up to a minute after they have ended, and only by an identity. So a worker is there if both know it.
+// presence is what a worker says about itself in the store while it works. The server knows who asks for tasks, but still
+// does for a while after they have ended, and only by an identity. So a worker is there if both know it. What counts is
+// that it asks for tasks of workflows, which it always does: one that makes as many attempts as it may asks for no others.
 type presence struct {
-	Name   string   `json:"name"`
-	Place  string   `json:"place,omitempty"`
-	Queues []string `json:"queues,omitempty"` // its labels
+	Name     string    `json:"name"`
+	Place    string    `json:"place,omitempty"`
+	Queues   []string  `json:"queues,omitempty"` // its labels
+	Programs []string  `json:"programs,omitempty"`
+	Leaves   bool      `json:"leaves,omitempty"` // it only ends the attempts that it makes
+	Renewed  time.Time `json:"renewed"`
+
+	read time.Time
 }
 
 func (p presence) String() string {
-	if len(p.Queues) == 0 {
+	about := p.Queues
+	if p.Leaves {
+		about = append(slices.Clone(about), "stopping")
+	}
+	if len(about) == 0 {
 		return p.Name
 	}
-	return p.Name + " (" + strings.Join(p.Queues, ", ") + ")"
+	return p.Name + " (" + strings.Join(about, ", ") + ")"
+}
+
+// serves reports whether the worker makes attempts of a queue of the project.
+func (p presence) serves(project, queue string) bool {
+	is := func(of func(project, name string) string) func(string) bool {
+		return func(name string) bool { return of(project, name) == queue }
+	}
+	return !p.Leaves && (queue == project || queue == workerQueue(project, p.Name) || slices.ContainsFunc(p.Queues, is(labelQueue)) || slices.ContainsFunc(p.Programs, is(programQueue)))
 }
 
 // presences is the folder of the workers.
@@ -34,85 +54,147 @@ const presences = "workers"
 
 func presenceKey(identity string) string { return presences + "/" + part(identity) }
 
+const (
+	// renewEvery is how often a worker stores its presence again, in case it was removed as one that was left.
+	renewEvery = 10 * time.Minute
+	// leftAfter is how old the presence of a worker that was killed has to be to be removed.
+	leftAfter = 24 * time.Hour
+	// rereadAfter is how long what a worker has said is believed without another look at the store.
+	rereadAfter = 10 * time.Second
+	// seenFor is how long a worker is there after it has asked for tasks. It does that once a minute, and the clock here may
+	// be ahead of that of the server by another one.
+	seenFor = 130 * time.Second
+)
+
 // appear says that the worker is there until gone is called.
-func (c *crew) appear(ctx context.Context) (gone func(), err error) {
+func (c *crew) appear(ctx context.Context, leave <-chan struct{}) (gone func(), err error) {
 	if err := c.namesakes(ctx); err != nil {
 		return nil, err
 	}
-	own, err := json.Marshal(presence{c.w.Name, c.w.Place, c.w.Queues})
-	if err != nil {
+	key, own := presenceKey(c.identity), presence{Name: c.w.Name, Place: c.w.Place, Queues: c.w.Queues, Programs: c.w.Programs}
+	put := func(ctx context.Context) error {
+		own.Renewed = c.d.o.Now().UTC()
+		data, err := json.Marshal(own)
+		if err != nil {
+			return err
+		}
+		return c.d.o.Store.Put(ctx, key, data)
+	}
+	if err := put(ctx); err != nil {
 		return nil, err
 	}
-	key := presenceKey(c.identity)
+	renewing, end := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		renew := time.NewTicker(renewEvery)
+		defer renew.Stop()
+		for {
+			select {
+			case <-renewing.Done():
+				return
+			case <-leave:
+				own.Leaves, leave = true, nil
+			case <-renew.C:
+			}
+			_ = put(renewing) // otherwise the next time
+		}
+	}()
 	return func() {
+		end()
+		<-over
 		ctx, cancel := context.WithTimeout(context.Background(), c.d.o.Heartbeat)
 		defer cancel()
 		_ = c.d.o.Store.Delete(ctx, key) // otherwise it disappears as one that was killed does
-	}, c.d.o.Store.Put(ctx, key, own)
+	}, nil
 }
 
-// namesakes removes what workers with the same name have left that were killed, and warns about one that is elsewhere: the
-// name says where files are.
+// namesakes warns about a worker with the same name that is elsewhere: the name says where files are. It also removes what
+// workers have left that were killed long ago. That of another one is left alone even if the server does not know it: it may
+// be about to begin.
 func (c *crew) namesakes(ctx context.Context) error {
 	keys, err := c.d.o.Store.List(ctx, presences)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	there, err := c.d.pollers(ctx, c.stays, enums.TASK_QUEUE_TYPE_ACTIVITY)
+	polling, err := c.d.pollers(ctx)
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
 		var other presence
-		if err := getJSON(ctx, c.d.o.Store, key, &other); err != nil || other.Name != c.w.Name {
+		if err := getJSON(ctx, c.d.o.Store, key, &other); err != nil {
 			continue // it may have gone now
 		}
-		polls := slices.ContainsFunc(there, func(identity string) bool { return presenceKey(identity) == key })
+		polls := slices.ContainsFunc(polling, func(identity string) bool { return presenceKey(identity) == key })
 		switch {
-		case !polls:
+		case !polls && c.d.o.Now().Sub(other.Renewed) > leftAfter:
 			if err := c.d.o.Store.Delete(ctx, key); err != nil {
 				return err
 			}
-		case other.Place != c.w.Place && c.w.Warn != nil:
-			c.w.Warn(fmt.Sprintf("another worker has the name %s, in %s, unless it was killed within the last minute; the name says where the files of runs are, so use another `--name` here",
+		case polls && other.Name == c.w.Name && other.Place != c.w.Place && c.w.Warn != nil:
+			c.w.Warn(fmt.Sprintf("another worker has the name %s, in %s, unless it was killed within the last two minutes; the name says where the files of runs are, so use another `--name` here",
 				c.w.Name, cmp.Or(other.Place, "an unknown directory")))
 		}
 	}
 	return nil
 }
 
-// served reports whether a worker asks for tasks of a queue.
-func (d *Driver) served(ctx context.Context, queue string, kind enums.TaskQueueType) bool {
-	there, err := d.pollers(ctx, queue, kind)
-	return err != nil || len(there) > 0 // with an error, nobody knows
-}
-
-// pollers returns the identities of the workers that ask for tasks of a queue. One that was killed still seems to do so for
-// about a minute.
-func (d *Driver) pollers(ctx context.Context, queue string, kind enums.TaskQueueType) (there []string, err error) {
+// pollers returns the identities of those that ask for tasks of workflows, or have done so shortly before.
+func (d *Driver) pollers(ctx context.Context) (all []string, err error) {
 	res, err := d.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
-		Namespace: d.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: queue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, TaskQueueType: kind,
+		Namespace: d.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: d.o.Queue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW,
 	})
 	for _, p := range res.GetPollers() {
-		if d.o.Now().Sub(p.GetLastAccessTime().AsTime()) < 70*time.Second { // a poll takes a minute
-			there = append(there, p.GetIdentity())
+		if d.o.Now().Sub(p.GetLastAccessTime().AsTime()) < seenFor {
+			all = append(all, p.GetIdentity())
 		}
 	}
-	if err != nil || len(there) == 0 {
+	return all, err
+}
+
+// there returns the identities of the workers that are there.
+func (d *Driver) there(ctx context.Context) ([]string, error) {
+	all, err := d.pollers(ctx)
+	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	present, err := d.o.Store.List(ctx, presences)
-	return slices.DeleteFunc(there, func(identity string) bool { return !slices.Contains(present, presenceKey(identity)) }), err
+	return slices.DeleteFunc(all, func(identity string) bool { return !slices.Contains(present, presenceKey(identity)) }), err
 }
 
-// workers describes the workers of the project.
-func (d *Driver) workers(ctx context.Context) (names []string, err error) {
-	there, err := d.pollers(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+// served reports whether a worker is there.
+func (d *Driver) served(ctx context.Context) bool {
+	there, err := d.there(ctx)
+	return err != nil || len(there) > 0 // with an error, nobody knows
+}
+
+// workers describes the workers that are there.
+func (d *Driver) workers(ctx context.Context) (all []presence, err error) {
+	there, err := d.there(ctx)
 	for _, identity := range there {
-		one := presence{Name: identity}
-		_ = getJSON(ctx, d.o.Store, presenceKey(identity), &one) // it may have gone now
-		names = append(names, one.String())
+		one, err := d.presence(ctx, identity)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it has gone now
+		}
+		if err != nil {
+			one = presence{Name: identity} // such as one with another key
+		}
+		all = append(all, one)
 	}
-	slices.Sort(names)
-	return names, err
+	slices.SortFunc(all, func(a, b presence) int { return strings.Compare(a.String(), b.String()) })
+	return all, err
+}
+
+// presence returns what a worker says about itself. It says the same for most of its life, so not every look reads it.
+func (d *Driver) presence(ctx context.Context, identity string) (p presence, err error) {
+	if known, ok := d.present.Load(identity); ok && time.Since(known.(presence).read) < rereadAfter {
+		return known.(presence), nil
+	}
+	d.present.Delete(identity)
+	if err = getJSON(ctx, d.o.Store, presenceKey(identity), &p); err == nil {
+		p.read = time.Now()
+		d.present.Store(identity, p)
+	}
+	return p, err
 }

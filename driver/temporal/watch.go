@@ -146,7 +146,7 @@ func changes(known map[string]driver.Info, list []driver.Info, all bool) (found 
 		switch {
 		case !seen:
 			found = append(found, driver.Change{Run: i.ID, Kind: driver.Appeared, Info: i})
-		case old.Status != i.Status || old.Driven != i.Driven || old.Open != i.Open || old.Pending != i.Pending || old.Usage != i.Usage || !old.Due.Equal(i.Due):
+		case old.Status != i.Status || old.Driven != i.Driven || old.Open != i.Open || old.Pending != i.Pending || old.Problem != i.Problem || old.Usage != i.Usage || !old.Due.Equal(i.Due):
 			found = append(found, driver.Change{Run: i.ID, Kind: driver.Moved, Info: i})
 		}
 	}

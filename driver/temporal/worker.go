@@ -71,7 +71,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	own := worker.New(d.client, c.queue, worker.Options{Identity: c.identity, DisableWorkflowWorker: true})
 	own.RegisterActivityWithOptions(c.told, activity.RegisterOptions{Name: tellName})
 	all = append(all, own) // it stops last: attempts in progress may wait for replies
-	gone, err := c.appear(ctx)
+	gone, err := c.appear(ctx, leave)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ type crew struct {
 func (d *Driver) newCrew(w driver.Worker) *crew {
 	identity := processName()
 	return &crew{
-		d: d, w: w, identity: identity, stays: d.o.Queue + "/worker/" + w.Name, queue: d.o.Queue + "/process/" + identity, issued: newIssued(!w.Trusting), slots: newSlots(w.Most),
+		d: d, w: w, identity: identity, stays: workerQueue(d.o.Queue, w.Name), queue: d.o.Queue + "/process/" + identity, issued: newIssued(!w.Trusting), slots: newSlots(w.Most),
 		plans: map[planKey]*plan{}, waiting: map[string]chan reply{}, objections: map[objection]bool{},
 	}
 }
@@ -503,12 +503,17 @@ func (d *Driver) stalled(ctx context.Context, m *mirror) string {
 		return ""
 	}
 	if t := res.GetPendingWorkflowTask(); t.GetState() == enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED && d.o.Now().Sub(t.GetScheduledTime().AsTime()) > lookEvery/2 {
-		if !d.served(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW) {
+		if !d.served(ctx) {
 			return fmt.Sprintf("no worker serves the queue %s with the store %s", d.project, d.o.Store)
 		}
 	}
+	workers := sync.OnceValues(func() ([]presence, error) { return d.workers(ctx) })
+	served := func(queue string) bool {
+		there, err := workers()
+		return err != nil || slices.ContainsFunc(there, func(p presence) bool { return p.serves(d.o.Queue, queue) })
+	}
 	for _, a := range res.GetPendingActivities() {
-		if why := d.unmade(ctx, m, a); why != "" {
+		if why := d.unmade(m, a, served); why != "" {
 			return why
 		}
 	}
@@ -516,8 +521,8 @@ func (d *Driver) stalled(ctx context.Context, m *mirror) string {
 }
 
 // unmade says why an attempt or a claim does not begin.
-func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingActivityInfo) string {
-	if a.GetState() != enums.PENDING_ACTIVITY_STATE_SCHEDULED {
+func (d *Driver) unmade(m *mirror, a *workflowpb.PendingActivityInfo, served func(queue string) bool) string {
+	if a.GetState() != enums.PENDING_ACTIVITY_STATE_SCHEDULED || a.GetActivityType().GetName() == tellName {
 		return ""
 	}
 	name := "step " + keyOf(a.GetActivityId()).address
@@ -526,7 +531,7 @@ func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingAct
 		name, waits = "the steps that use the project's files", "the steps that use the project's files wait"
 	}
 	why := a.GetLastFailure()
-	if queue := m.queues[a.GetActivityId()]; why == nil && queue != "" && !d.served(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY) {
+	if queue := m.queues[a.GetActivityId()]; why == nil && queue != "" && !served(queue) {
 		return d.noWorker(queue, waits)
 	}
 	if why = cmp.Or(why, m.refused[a.GetActivityId()]); why == nil {
