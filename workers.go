@@ -103,7 +103,10 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	}
 	return workers.Work(ctx, driver.Worker{
 		Name: o.Name, Place: host + ":" + p.Root(), Warn: o.Warn, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: happened,
-		Files: func(ctx context.Context) (string, error) { return project.FilesOf(ctx, p.Root()) },
+		Files: func(ctx context.Context) (driver.Files, error) {
+			at, changed, err := project.FilesOf(ctx, p.Root())
+			return driver.FilesAt(at, changed), err
+		},
 		Resolve: func(ctx context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
 			work, end, err := p.handle(d, run).resolve(ctx, pin, accepted)
 			if err != nil && !errors.As(err, new(*UnacceptedError)) { // who reads it may be on another machine
