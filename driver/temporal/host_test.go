@@ -314,6 +314,39 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestFilesOutside: a worker does a workflow outside of .hocket/workflows as soon as its user has trusted the file.
+func TestFilesOutside(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{"ci/build.yml": "name: build\nsteps: [{id: a, workflow: sub}]\n", "ci/sub.yml": "name: sub\nsteps:\n  - {id: b, agent: shell, config: {command: pwd}}\n"})
+	starter, worker := c.machine(nil), c.machine(nil)
+	worker.work(t, hocket.Worker{Name: "w2"})
+	front, told := stalls()
+	_, wait := starter.start(t, filepath.Join(starter.root, "ci/build.yml"), front)
+	for why := range told {
+		if why == "" {
+			continue
+		}
+		if !strings.Contains(why, "worker w2 has ci/build.yml of run build-") || !strings.Contains(why, "trust it on that machine with `hocket trust ci/build.yml`") {
+			t.Errorf("told %q", why)
+		}
+		break
+	}
+	w, err := worker.Load(filepath.Join(worker.root, "ci/build.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	powers, err := worker.Powers(w)
+	if err == nil {
+		err = worker.Trust(powers)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := wait(); err != nil || res.Status != engine.Success {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
 // TestSecrets: the history of a run contains no secret that its steps use.
 func TestSecrets(t *testing.T) {
 	c := newCluster(t, map[string]string{
