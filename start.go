@@ -225,6 +225,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		}
 		files := driver.FilesAt(at, changed)
 		spec.Pin.Files, spec.Pin.Changed = files.At, files.Short()
+		notes = append(notes, p.unfiled(spec.Pin)...)
 	}
 	base, keep, err := p.capture(ctx, spec.Pin.Bundle, s.replies)
 	if err != nil {

@@ -431,6 +431,17 @@ func (p *Project) same(file, digest string) *Workflow {
 	return w
 }
 
+// unfiled says that workers refuse a run because its workflow is in no file of the project. Nobody knows what workers there
+// are and will be, and one of them may accept it.
+func (p *Project) unfiled(pin *driver.Pin) []string {
+	if file := filepath.FromSlash(pin.File); filepath.IsLocal(file) {
+		if _, err := os.Stat(filepath.Join(p.Root(), file)); err == nil {
+			return nil
+		}
+	}
+	return []string{"the workflow is in no file of the project, as that of a single task, so workers refuse it unless they were started with --accept-any; put HOCKET_DRIVER=local in front of the command to do it on this machine"}
+}
+
 // runDigest identifies what a run does: its workflows without their limits, and the agents, wherever their files
 // are. An executor that was chosen for an agent, because of what a machine has, does not count.
 func runDigest(b *workflow.Bundle, agents json.RawMessage) (string, error) {

@@ -156,7 +156,7 @@ func TestWorkersNeedApprovals(t *testing.T) {
 // until the user revokes it.
 func TestWorkersNeedTrustInFiles(t *testing.T) {
 	const sub = "name: sub\n" + greeting
-	p := workshop(t, map[string]string{".hocket/config.yml": onTemporal, "ci/build.yml": "name: build\nsteps: [{id: a, workflow: sub}]\n", "ci/sub.yml": sub, "ci/a b.yml": "name: ab\n" + greeting})
+	p := workshop(t, map[string]string{".hocket/config.yml": onTemporal, "ci/build.yml": "name: build\nsteps: [{id: a, workflow: sub}]\n", "ci/sub.yml": sub, "ci/a b.yml": "name: ab\n" + greeting, ".hocket/agents/ann.yml": "agent: shell\nsettings: {command: [id]}\n"})
 	dir := p.Root()
 	p, d := employed(t, dir, true)
 	load := func(file string) *hocket.Workflow {
@@ -220,6 +220,29 @@ func TestWorkersNeedTrustInFiles(t *testing.T) {
 		at.File = file
 		refused(file, &at, other)
 	}
+	const unfiled = "the workflow is in no file of the project"
+	task, inputs, err := p.LoadTask(hocket.Task{Prompt: "hello", Agent: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := p.LoadText("stdin.yml", []byte("name: text\n"+greeting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		w      *hocket.Workflow
+		inputs map[string]any
+		want   bool
+	}{{task, inputs, true}, {text, nil, true}, {load("ci/build.yml"), nil, false}} {
+		r, err := p.Record(t.Context(), c.w, c.inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(strings.Join(r.Notes, "\n"), unfiled) != c.want {
+			t.Errorf("%s: %q", c.w.Model().Name, r.Notes)
+		}
+	}
+	refused("a task", d.specs[len(d.specs)-3].Pin, "works only for workflows in files")
 	none := *pin
 	none.File = ""
 	refused("without a file", &none, "works only for workflows in files")

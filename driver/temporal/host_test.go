@@ -347,6 +347,48 @@ func TestFilesOutside(t *testing.T) {
 	}
 }
 
+// TestTasksWait: a worker refuses a run of no file, and what says why also says what to do.
+func TestTasksWait(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/agents/ann.yml": "agent: shell\nsettings: {command: [pwd]}\n"})
+	m := c.machine(nil)
+	stop := m.work(t, hocket.Worker{Name: "w2"})
+	w, inputs, err := m.LoadTask(hocket.Task{Prompt: "hello", Agent: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Record(t.Context(), w, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Notes) == 0 || !strings.Contains(r.Notes[len(r.Notes)-1], "put HOCKET_DRIVER=local in front of the command") {
+		t.Errorf("%q", r.Notes)
+	}
+	front, told := stalls()
+	ended := make(chan engine.Result, 1)
+	go func() {
+		res, err := r.Drive(t.Context(), front)
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- res
+	}()
+	for why := range told {
+		if why == "" {
+			continue
+		}
+		if !strings.Contains(why, "worker w2 works only for workflows in files") || !strings.Contains(why, "HOCKET_DRIVER=local") || !strings.Contains(why, "--accept-any") {
+			t.Errorf("told %q", why)
+		}
+		break
+	}
+	stop()
+	m.work(t, hocket.Worker{Name: "w2", AcceptAny: true})
+	if res := <-ended; res.Status != engine.Success {
+		t.Errorf("%+v", res)
+	}
+}
+
 // TestSecrets: the history of a run contains no secret that its steps use.
 func TestSecrets(t *testing.T) {
 	c := newCluster(t, map[string]string{
