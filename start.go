@@ -219,9 +219,13 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		return nil, err
 	}
 	if _, ok := d.(driver.Workers); ok { // not before the user trusts the project, whose files git reads
-		if spec.Pin.Files, err = project.FilesOf(ctx, p.Root()); err != nil {
+		at, changed, err := project.FilesOf(ctx, p.Root())
+		if err != nil {
 			return nil, err
 		}
+		files := driver.FilesAt(at, changed)
+		spec.Pin.Files, spec.Pin.Changed = files.At, files.Short()
+		notes = append(notes, p.unfiled(spec.Pin)...)
 	}
 	base, keep, err := p.capture(ctx, spec.Pin.Bundle, s.replies)
 	if err != nil {

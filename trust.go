@@ -24,13 +24,23 @@ import (
 type UntrustedError = trust.UntrustedError
 
 // Powers returns what the files of the project can do that needs trust: its configuration,
-// agents, tools and CLIs, its workflows, and the given ones.
+// agents, tools and CLIs, its workflows, and the given ones, also that workers do them.
 func (p *Project) Powers(workflows ...*Workflow) (trust.Powers, error) {
 	powers, err := p.now().files.AllPowers()
 	for _, w := range workflows {
 		powers = powers.Union(w.Powers())
+		if p.Driver() != "" {
+			powers = powers.Union(w.workerPowers())
+		}
 	}
 	return powers, err
+}
+
+// workerPowers returns what workers need to work for runs of the workflow, besides its powers.
+func (w *Workflow) workerPowers() trust.Powers {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.l.WorkerPowers()
 }
 
 // Powers returns what a run of the workflow could do that needs trust: its own steps, and
@@ -73,6 +83,20 @@ func (p *Project) Trusted(powers trust.Powers, digest string) (trust.Decision, e
 	return p.Approvals().Decide(p.Root(), powers, digest, granted...)
 }
 
+// trusted is Trusted with the digest that the user gave. It may also be that of all powers with which the user trusts a
+// file.
+func (p *Project) trusted(powers trust.Powers, file string) (trust.Decision, error) {
+	digest := p.o.TrustDigest
+	if digest != "" && file != "" && p.Driver() != "" {
+		if w, err := p.Load(file); err == nil {
+			if all, err := p.Powers(w); err == nil && all.Digest() == digest && !powers.Exceeds(all) {
+				digest = powers.Digest()
+			}
+		}
+	}
+	return p.Trusted(powers, digest)
+}
+
 // Trust stores that the user has approved these powers of the project, in addition to others that
 // were approved before.
 func (p *Project) Trust(powers trust.Powers) error {
@@ -93,7 +117,7 @@ type pinnedTrust struct {
 // the user has revoked an approval, so that even a run without powers does not continue. A run with
 // a wrong digest does not continue either. file is that of the workflow, if any.
 func (p *Project) settle(ctx context.Context, powers trust.Powers, file string, again bool) (pinnedTrust, error) {
-	decision, err := p.Trusted(powers, p.o.TrustDigest)
+	decision, err := p.trusted(powers, file)
 	if err != nil {
 		return pinnedTrust{}, err
 	}
@@ -169,7 +193,7 @@ func (p *Project) settleStart(ctx context.Context, w *Workflow, s *starting) (pi
 		return pinnedTrust{Trusted: s.decided.Trusted, Powers: powers, At: s.decided.At}, nil
 	}
 	if s.within {
-		decision, err := p.Trusted(powers, p.o.TrustDigest)
+		decision, err := p.trusted(powers, w.Model().Pos.File)
 		if more := decision.Untrusted(p.Root(), powers); more != nil {
 			err = errors.Join(err, more)
 		}
@@ -188,7 +212,7 @@ func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
 	if able := w.Abilities(replies); able != "" && w.only == nil && p.Approvals().First(workflow.Digest(w.Model())+" "+able) {
 		notes = append(notes, able)
 	}
-	decision, err := p.Trusted(w.Powers(), p.o.TrustDigest)
+	decision, err := p.trusted(w.Powers(), w.Model().Pos.File)
 	if left := decision.Left(); left != "" {
 		notes = append(notes, left)
 	}

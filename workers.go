@@ -12,12 +12,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -86,9 +89,9 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	if o.Name == "" {
 		o.Name = p.WorkerName()
 	}
-	accepted := &acceptance{p: p, worker: o.Name, any: o.AcceptAny, runs: map[string]*RunApproval{}}
+	accepted := &acceptance{p: p, worker: o.Name, any: o.AcceptAny, runs: map[string]acceptedRun{}}
 	for _, digest := range o.Accept {
-		accepted.runs[digest] = nil
+		accepted.runs[digest] = acceptedRun{Digest: digest}
 	}
 	host, _ := os.Hostname()
 	happens, end := p.exportWork(ctx, d, o.Warn)
@@ -103,7 +106,10 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	}
 	return workers.Work(ctx, driver.Worker{
 		Name: o.Name, Place: host + ":" + p.Root(), Warn: o.Warn, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: happened,
-		Files: func(ctx context.Context) (string, error) { return project.FilesOf(ctx, p.Root()) },
+		Files: func(ctx context.Context) (driver.Files, error) {
+			at, changed, err := project.FilesOf(ctx, p.Root())
+			return driver.FilesAt(at, changed), err
+		},
 		Resolve: func(ctx context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
 			work, end, err := p.handle(d, run).resolve(ctx, pin, accepted)
 			if err != nil && !errors.As(err, new(*UnacceptedError)) { // who reads it may be on another machine
@@ -227,14 +233,34 @@ func siteOf(d *agent.Definition, t agent.Traits, settings map[string]any, anywhe
 	return s
 }
 
-// UnacceptedError reports that a run is of other files than those of the machine that should work for it. Anyone who
-// can reach the server could have started it.
+// UnacceptedError reports that a run is of other files than those of the machine that should work for it, or of one that
+// its user has not trusted. Anyone who can reach the server could have started it.
 type UnacceptedError struct {
 	Worker, Run, Digest string
+	// Untrusted is the file of the run, relative to the project, if it is the same there, but has to be trusted.
+	Untrusted string
+	// Unfiled means that the run's workflow is in no file, as that of a single task.
+	Unfiled bool
 }
 
 func (e *UnacceptedError) Error() string {
+	switch {
+	case e.Untrusted != "":
+		return fmt.Sprintf("worker %s has %s of run %s, but its user has not trusted this file: trust it on that machine with `hocket trust %s`", e.Worker, e.Untrusted, e.Run, word(e.Untrusted))
+	case e.Unfiled:
+		return fmt.Sprintf("worker %s works only for workflows in files, and run %s is of none (digest %s), as a single task is: cancel it and start it with HOCKET_DRIVER=local in front of the command, or start the worker with --accept-any, which lets everyone who can start runs do anything there", e.Worker, e.Run, e.Digest)
+	}
 	return fmt.Sprintf("worker %s has other workflows or agents than run %s uses (digest %s): update its files, or start it with --accept %s", e.Worker, e.Run, e.Digest, e.Digest)
+}
+
+// word returns a path as a word of a command, or what it stands for if a shell would read it in another way.
+func word(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._/+@-", r)
+	}) || strings.HasPrefix(path, "-") {
+		return "FILE"
+	}
+	return path
 }
 
 // acceptance decides for which runs a worker works. It remembers those of earlier versions of the files: a
@@ -245,14 +271,17 @@ type acceptance struct {
 	any    bool
 
 	mu   sync.Mutex
-	runs map[string]*RunApproval // what they need here, by their digests
+	runs map[string]acceptedRun // by their digests
 	read bool
 }
 
 // acceptedRun is a line of the file of an acceptance.
 type acceptedRun struct {
 	Digest   string       `json:"digest"`
-	Approval *RunApproval `json:"approval,omitempty"`
+	Approval *RunApproval `json:"approval,omitempty"` // that it needs here
+	// Trusted is when the user was found to trust its file, which must not have been revoked since; zero: it is in
+	// .hocket/workflows.
+	Trusted time.Time `json:"trusted,omitzero"`
 }
 
 // check returns the approval that a run needs on this machine, nil if none.
@@ -269,15 +298,25 @@ func (a *acceptance) check(run string, pin *driver.Pin) (*RunApproval, error) {
 	if err := a.load(); err != nil {
 		return nil, err
 	}
+	if one := a.runs[digest]; !one.Trusted.IsZero() {
+		revoked, err := a.p.Approvals().Revoked(a.p.Root())
+		if err != nil {
+			return nil, err
+		}
+		if !one.Trusted.After(revoked) {
+			delete(a.runs, digest)
+		}
+	}
+	refused := &UnacceptedError{Worker: a.worker, Run: run, Digest: digest, Unfiled: pin.File == ""}
 	if _, ok := a.runs[digest]; !ok {
-		if err := a.update(digest); err != nil {
+		if refused.Untrusted, err = a.update(digest, pin.File); err != nil {
 			return nil, err
 		}
 	}
-	if needs, ok := a.runs[digest]; ok {
-		return needs, nil
+	if one, ok := a.runs[digest]; ok {
+		return one.Approval, nil
 	}
-	return nil, &UnacceptedError{a.worker, run, digest}
+	return nil, refused
 }
 
 func (a *acceptance) file() string { return filepath.Join(a.p.State(), "accepted.jsonl") }
@@ -296,23 +335,39 @@ func (a *acceptance) load() error {
 		if json.Unmarshal(line, &one) != nil { // a process died while it wrote it
 			continue
 		}
-		if _, ok := a.runs[one.Digest]; !ok {
-			a.runs[one.Digest] = one.Approval
+		if known, ok := a.runs[one.Digest]; !ok || !known.Trusted.IsZero() && known.Trusted.Before(one.Trusted) {
+			a.runs[one.Digest] = one
 		}
 	}
 	a.read = true
 	return nil
 }
 
-// update accepts the workflows that the files have now and that could be started here. The error says why the wanted
-// one could not.
-func (a *acceptance) update(wanted string) error {
+// update accepts the workflows that the files have now and that could be started here, and that of a file of a run. The
+// error says why the wanted one could not. untrusted is that file if it is the same here, and nobody has trusted it.
+func (a *acceptance) update(wanted, file string) (untrusted string, err error) {
 	if err := a.p.Reload(); err != nil {
-		return err
+		return "", err
 	}
 	p := a.p.steady()
 	var added []byte
 	var refused error
+	add := func(w *Workflow, digest string, trusted time.Time) error {
+		needs, err := p.admit(w, &starting{})
+		if err != nil {
+			if digest == wanted {
+				refused = err
+			}
+			return nil
+		}
+		one := acceptedRun{digest, needs, trusted}
+		line, err := json.Marshal(one)
+		if err == nil {
+			a.runs[digest] = one
+			added = append(append(added, line...), '\n')
+		}
+		return err
+	}
 	for _, name := range p.Workflows() {
 		w, err := p.Load(name)
 		if err != nil || w.Model() == nil {
@@ -322,35 +377,69 @@ func (a *acceptance) update(wanted string) error {
 		if _, ok := a.runs[digest]; ok || err != nil {
 			continue
 		}
-		needs, err := p.admit(w, &starting{})
-		if err != nil {
-			if digest == wanted {
-				refused = err
+		if err := add(w, digest, time.Time{}); err != nil {
+			return "", err
+		}
+	}
+	if _, ok := a.runs[wanted]; !ok && refused == nil {
+		if w := p.same(file, wanted); w != nil {
+			at := time.Now().UTC() // before it is known, so that a revocation in between counts
+			powers := w.workerPowers()
+			if decision, err := p.Trusted(powers, ""); err != nil {
+				return "", err
+			} else if len(powers) > 0 && !decision.Trusted {
+				untrusted = powers[0].Where
+			} else if err := add(w, wanted, at); err != nil {
+				return "", err
 			}
-			continue
 		}
-		line, err := json.Marshal(acceptedRun{digest, needs})
-		if err != nil {
-			return err
-		}
-		a.runs[digest] = needs
-		added = append(append(added, line...), '\n')
 	}
 	if len(added) == 0 {
-		return refused
+		return untrusted, refused
 	}
 	if err := os.MkdirAll(a.p.State(), 0o700); err != nil {
-		return err
+		return "", err
 	}
 	f, err := os.OpenFile(a.file(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = f.Write(added)
 	if _, ok := a.runs[wanted]; ok { // of another file that means the same
 		refused = nil
 	}
-	return errors.Join(err, f.Close(), refused)
+	return untrusted, errors.Join(err, f.Close(), refused)
+}
+
+// same returns the workflow of a file of the project if a run of it has a digest, otherwise nil. The path comes with a run
+// that anybody can have started.
+func (p *Project) same(file, digest string) *Workflow {
+	if file = filepath.FromSlash(file); !filepath.IsLocal(file) {
+		return nil
+	}
+	file = filepath.Join(p.Root(), file)
+	if _, err := projectfile.Resolve(file, p.Root()); err != nil {
+		return nil
+	}
+	w, err := p.Load(file)
+	if err != nil || w.Model() == nil {
+		return nil
+	}
+	if here, err := runDigest(w.Bundle(), w.l.Agents().Encode()); err != nil || here != digest {
+		return nil
+	}
+	return w
+}
+
+// unfiled says that workers refuse a run because its workflow is in no file of the project. Nobody knows what workers there
+// are and will be, and one of them may accept it.
+func (p *Project) unfiled(pin *driver.Pin) []string {
+	if file := filepath.FromSlash(pin.File); filepath.IsLocal(file) {
+		if _, err := os.Stat(filepath.Join(p.Root(), file)); err == nil {
+			return nil
+		}
+	}
+	return []string{"the workflow is in no file of the project, as that of a single task, so workers refuse it unless they were started with --accept-any; put HOCKET_DRIVER=local in front of the command to do it on this machine"}
 }
 
 // runDigest identifies what a run does: its workflows without their limits, and the agents, wherever their files

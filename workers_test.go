@@ -7,13 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/trust"
 )
 
 // working is a driver with workers that records what runs are started with.
@@ -146,6 +149,161 @@ func TestWorkersNeedApprovals(t *testing.T) {
 		if err := p.Work(t.Context(), hocket.Worker{}); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A worker does a workflow of a file outside of .hocket/workflows if its user has trusted that file, with that content, and
+// until the user revokes it.
+func TestWorkersNeedTrustInFiles(t *testing.T) {
+	const sub = "name: sub\n" + greeting
+	p := workshop(t, map[string]string{".hocket/config.yml": onTemporal, "ci/build.yml": "name: build\nsteps: [{id: a, workflow: sub}]\n", "ci/sub.yml": sub, "ci/a b.yml": "name: ab\n" + greeting, ".hocket/agents/ann.yml": "agent: shell\nsettings: {command: [id]}\n"})
+	dir := p.Root()
+	p, d := employed(t, dir, true)
+	load := func(file string) *hocket.Workflow {
+		t.Helper()
+		w, err := p.Load(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	record := func(file string) *driver.Pin {
+		t.Helper()
+		if _, err := p.Record(t.Context(), load(file), nil); err != nil {
+			t.Fatal(err)
+		}
+		return d.specs[len(d.specs)-1].Pin
+	}
+	approve := func(files ...string) {
+		t.Helper()
+		var all []*hocket.Workflow
+		for _, file := range files {
+			all = append(all, load(file))
+		}
+		powers, err := p.Powers(all...)
+		if err == nil {
+			err = p.Trust(powers)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(name string, pin *driver.Pin, want string) {
+		t.Helper()
+		_, end, err := d.worker.Resolve(t.Context(), "run-1", pin)
+		if err == nil {
+			end()
+		}
+		if got := ""; err != nil {
+			if got = err.Error(); want == "" || !strings.Contains(got, want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		} else if want != "" {
+			t.Errorf("%s: it is accepted", name)
+		}
+	}
+	begin := func() {
+		t.Helper()
+		if err := p.Work(t.Context(), hocket.Worker{Name: "w"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const other, untrusted = "worker w has other workflows or agents than run run-1 uses", "but its user has not trusted this file: trust it on that machine with `hocket trust ci/build.yml`"
+	pin := record("ci/build.yml")
+	begin()
+	approve()
+	refused("before trust", pin, untrusted)
+	refused("of an odd name", record("ci/a b.yml"), "with `hocket trust FILE`")
+	approve("ci/build.yml")
+	for _, file := range []string{"../" + filepath.Base(dir) + "/ci/build.yml", filepath.Join(dir, "ci/build.yml"), "ci", "ci/none.yml", "ci/sub.yml"} {
+		at := *pin
+		at.File = file
+		refused(file, &at, other)
+	}
+	const unfiled = "the workflow is in no file of the project"
+	task, inputs, err := p.LoadTask(hocket.Task{Prompt: "hello", Agent: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := p.LoadText("stdin.yml", []byte("name: text\n"+greeting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		w      *hocket.Workflow
+		inputs map[string]any
+		want   bool
+	}{{task, inputs, true}, {text, nil, true}, {load("ci/build.yml"), nil, false}} {
+		r, err := p.Record(t.Context(), c.w, c.inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(strings.Join(r.Notes, "\n"), unfiled) != c.want {
+			t.Errorf("%s: %q", c.w.Model().Name, r.Notes)
+		}
+	}
+	refused("a task", d.specs[len(d.specs)-3].Pin, "works only for workflows in files")
+	none := *pin
+	none.File = ""
+	refused("without a file", &none, "works only for workflows in files")
+	refused("trusted", pin, "")
+	put(t, dir, "ci/sub.yml", sub+"\n  - {id: more, agent: shell, config: {command: [id]}}\n")
+	changed := record("ci/build.yml")
+	refused("changed", changed, untrusted)
+	begin()
+	refused("trusted before", pin, "")
+	approve("ci/build.yml")
+	refused("changed and trusted", changed, "")
+	if _, err := p.Approvals().Revoke(p.Root(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	approve()
+	refused("revoked", changed, untrusted)
+	begin()
+	refused("revoked, and asked again", changed, untrusted)
+	approve("ci/build.yml")
+	refused("trusted again", changed, "")
+	begin()
+	refused("trusted again, and asked again", changed, "")
+	refused("revoked, and not trusted again", pin, other)
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "link/out.yml", "name: out\n"+greeting)
+	out := *record("ci/a b.yml")
+	out.File = "link/out.yml"
+	refused("outside", &out, other)
+}
+
+// The digest of all that a person trusts with a file allows to run it.
+func TestTrustDigestOfFiles(t *testing.T) {
+	dir := workshop(t, map[string]string{".hocket/config.yml": onTemporal, "w.yml": "name: w\n" + greeting}).Root()
+	p, _ := employed(t, dir, false)
+	w, err := p.Load(filepath.Join(dir, "w.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	powers, err := p.Powers(w)
+	if err != nil || !slices.ContainsFunc(powers, func(p trust.Power) bool { return p.Kind == trust.Worker }) {
+		t.Fatal(powers, err)
+	}
+	for digest, want := range map[string]bool{powers.Digest(): true, powers[:1].Digest(): len(powers) == 2, "sha256:0": false} {
+		d := &working{}
+		p, err := hocket.Open(dir, hocket.Options{TrustDigest: digest, Drivers: map[string]hocket.OpenDriver{"temporal": func(s hocket.DriverSetup) (_ driver.Driver, err error) {
+			d.Driver, err = local.Open(s.State, local.Options{})
+			return d, err
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := p.Load(filepath.Join(dir, "w.yml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Record(t.Context(), w, nil); (err == nil) != want {
+			t.Errorf("%s: %v", digest, err)
+		}
+		p.Close()
 	}
 }
 

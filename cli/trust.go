@@ -66,7 +66,8 @@ agents do anything without asking. You approve exactly this list; if it grows, y
 are asked again. Until then, steps see only standard environment variables, and CLI
 agents start without the project's own settings.
 
-To include workflows outside of .hocket/workflows, name their files. Approvals are
+To include workflows outside of .hocket/workflows, name their files. In a project on
+Temporal, workers on this machine then also do these workflows. Approvals are
 stored in your state directory, for the directory of the project.`,
 		Example: `  # Review and answer
   hocket trust

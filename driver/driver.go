@@ -200,6 +200,9 @@ type Pin struct {
 	Sites map[string]Site `json:"sites,omitempty"`
 	// Files describes the project's files, for tasks that stay on one machine; "" if that is unknown.
 	Files string `json:"files,omitempty"`
+	// Changed are the files with which Files differs from its commit, see [Files.Short]. Versions before it did not
+	// record them.
+	Changed *Changed `json:"changed,omitempty"`
 }
 
 // Site says which machines may make the attempts of a task.

@@ -70,8 +70,8 @@ type Worker struct {
 	Trusting bool
 	// Programs are the executors that tasks may need and this machine has, see [Site].
 	Programs []string
-	// Files describes the files that are here, as in [Pin].
-	Files func(ctx context.Context) (string, error)
+	// Files describes the files that are here.
+	Files func(ctx context.Context) (Files, error)
 	// Ready is called when it begins to serve queues, with the names by which people know them. It may be nil.
 	Ready func(queues []string)
 	// Warn tells people what may be wrong, such as another worker with the same name. It may be nil.

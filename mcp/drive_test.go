@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +20,15 @@ func TestQuestionAboutThePlan(t *testing.T) {
 	got := (&server{}).question(q)
 	if len(got.Answered) != 1 || got.Answered[0] != "hocket answer r1 build stop --resume" || got.Replan != `hocket replan r1 "WORDS" --resume` {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A client learns what its run waits for.
+func TestStalled(t *testing.T) {
+	state := &hocket.State{Info: hocket.Info{Status: engine.Running, Workers: true, Stalled: "no worker takes step a"}}
+	o := (&server{}).outcomeOf(t.Context(), &hocket.Run{Notes: []string{"it costs money"}}, state)
+	if want := []string{"it costs money", "no worker takes step a"}; !slices.Equal(o.Notes, want) {
+		t.Errorf("%q", o.Notes)
 	}
 }
 

@@ -202,7 +202,7 @@ func (s *server) runJSON(ctx context.Context, run *hocket.Run) (string, error) {
 		Output json.RawMessage `json:"output,omitempty"`
 		Steps  []stepOutput    `json:"steps"`
 	}{outcome: s.outcomeOf(ctx, run, state)}
-	all.outcome.Notes = run.Notes // without the one about steps
+	all.outcome.Notes = notesOf(run, state) // without the one about steps
 	left, without := maxState, 0
 	fit := func(output any) json.RawMessage {
 		if output == nil {

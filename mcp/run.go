@@ -393,7 +393,8 @@ func (s *server) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResu
 }
 
 func (s *server) outcomeOf(ctx context.Context, run *hocket.Run, state *hocket.State) *outcome {
-	o := &outcome{Run: run.ID(), Workflow: state.Workflow, Status: string(state.Shown()), Error: state.Result.Error, CostUSD: state.Result.Usage.CostUSD, Notes: run.Notes}
+	o := &outcome{Run: run.ID(), Workflow: state.Workflow, Status: string(state.Shown()), Error: state.Result.Error, CostUSD: state.Result.Usage.CostUSD}
+	o.Notes = notesOf(run, state)
 	for _, r := range state.Result.Steps {
 		if len(o.Steps) == maxSteps {
 			o.Notes = append(o.Notes, fmt.Sprintf("%d more steps are in the resource %s", len(state.Result.Steps)-maxSteps, runURI(run.ID())))
@@ -417,6 +418,14 @@ func (s *server) outcomeOf(ctx context.Context, run *hocket.Run, state *hocket.S
 		o.Next = "no process drives the run; the user can continue it with " + s.command("resume", run.ID())
 	}
 	return o
+}
+
+// notesOf returns what was said when a run was started, and what it lacks to go on.
+func notesOf(run *hocket.Run, state *hocket.State) []string {
+	if state.Stalled == "" {
+		return slices.Clip(run.Notes)
+	}
+	return append(slices.Clip(run.Notes), state.Stalled)
 }
 
 func (s *server) question(q hocket.Question) question {

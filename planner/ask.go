@@ -287,8 +287,12 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 	a := &answer{run: run.ID(), usage: res.Usage.Usage}
 	if err != nil {
 		// It will not be continued: the next answer is another run.
+		info, _ := run.Info(context.WithoutCancel(ctx))
 		_, _ = run.Cancel(context.WithoutCancel(ctx), "the planner has stopped it")
 		cause := context.Cause(own)
+		if ctx.Err() == nil && errors.Is(cause, errTooSlow) && info.Stalled != "" { // as it will be the next time
+			return nil, &FailedError{Run: run.ID(), Why: info.Stalled}
+		}
 		if ctx.Err() == nil && (errors.Is(cause, errTooLong) || errors.Is(cause, errTooSlow)) {
 			a.wrong, a.text = fmt.Sprintf("%v: the limits are %d KB and %s", cause, p.o.MaxBytes>>10, p.o.Timeout), l.written()
 			return a, nil

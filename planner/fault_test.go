@@ -10,6 +10,9 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/planner"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -85,6 +88,43 @@ func TestAnswerThatNeverComes(t *testing.T) {
 	_, err := planner.New(p, planner.Options{Timeout: 20 * time.Millisecond}).Generate(context.Background(), "Data", nil)
 	var failed *planner.Error
 	if !errors.As(err, &failed) || len(failed.Rounds) != 4 || !strings.Contains(err.Error(), "takes too long") || !strings.Contains(failed.Hint(), failed.Rounds[3].Run) {
+		t.Errorf("got %v", err)
+	}
+	checkEnded(t, p)
+}
+
+// stuck is a driver whose runs lack a worker.
+type stuck struct{ driver.Driver }
+
+func (d stuck) Drive(ctx context.Context, run string, _ driver.Work) (engine.Result, error) {
+	<-ctx.Done()
+	return engine.Result{}, &driver.InterruptedError{Run: run}
+}
+
+func (d stuck) Info(ctx context.Context, run string) (driver.Info, error) {
+	info, err := d.Driver.Info(ctx, run)
+	info.Stalled = "no worker takes step a"
+	return info, err
+}
+
+// A question that no worker puts to the model is not asked again, and the error says why.
+func TestNoWorkerAsks(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := t.TempDir()
+	put(t, dir, "config.yml", "driver: stuck\nagent: model\n")
+	p, err := hocket.Open(dir, hocket.Options{
+		Agents: map[string]agent.Executor{"model": agent.New(agent.Traits{Prompted: true}, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, nil })},
+		Drivers: map[string]hocket.OpenDriver{"stuck": func(s hocket.DriverSetup) (driver.Driver, error) {
+			d, err := local.Open(s.State, local.Options{})
+			return stuck{d}, err
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_, err = planner.New(p, planner.Options{Timeout: 20 * time.Millisecond}).Generate(t.Context(), "Data", nil)
+	if failed := (*planner.FailedError)(nil); !errors.As(err, &failed) || failed.Why != "no worker takes step a" {
 		t.Errorf("got %v", err)
 	}
 	checkEnded(t, p)

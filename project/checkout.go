@@ -19,29 +19,30 @@ import (
 )
 
 // FilesOf describes the files in a directory for comparison with those of another machine: the commit, and a digest of
-// what was changed since. It is "" if the directory does not belong to a git repository, or git is missing. The error is
-// that of ctx: there may be many files.
+// what was changed since. It is "" if the directory does not belong to a git repository, or git is missing. changed has the
+// files that differ from the commit, each with what it is now; "" if it is gone. The error is that of ctx: there may be many
+// files.
 //
 // It starts no program that the repository configures, as git itself would to compare files: git only lists them. So
 // files that such a filter changes, as Git LFS does, always count as changed, with the same digest on every machine that
 // has the same bytes.
-func FilesOf(ctx context.Context, root string) (string, error) {
+func FilesOf(ctx context.Context, root string) (files string, changed map[string]string, err error) {
 	head, err := git(ctx, root, "rev-parse", "--verify", "HEAD")
 	commit := strings.TrimSpace(head)
 	if err != nil || len(commit) < shortCommit {
-		return "", ctx.Err()
+		return "", nil, ctx.Err()
 	}
 	tree, err := git(ctx, root, "ls-tree", "-r", "-z", commit)
 	if err != nil {
-		return "", ctx.Err()
+		return "", nil, ctx.Err()
 	}
 	present, err := git(ctx, root, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
 	if err != nil {
-		return "", ctx.Err()
+		return "", nil, ctx.Err()
 	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {
-		return "", nil
+		return "", nil, nil
 	}
 	defer dir.Close()
 	committed := map[string]string{} // what describe returns for unchanged files; "" for new ones
@@ -57,21 +58,21 @@ func FilesOf(ctx context.Context, root string) (string, error) {
 	}
 	delete(committed, "")
 	changes := sha256.New()
-	changed := false
+	changed = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(committed)) {
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", nil, ctx.Err()
 		}
 		if now := describe(ctx, dir, name, committed[name], len(commit)); now != committed[name] {
-			changed = true
+			changed[name] = now
 			fmt.Fprintf(changes, "%s\x00%s\x00", name, now)
 		}
 	}
 	at := "commit " + commit[:shortCommit]
-	if !changed {
-		return at, nil
+	if len(changed) == 0 {
+		return at, nil, nil
 	}
-	return at + " with changes " + hex.EncodeToString(changes.Sum(nil)[:6]), nil
+	return at + " with changes " + hex.EncodeToString(changes.Sum(nil)[:6]), changed, nil
 }
 
 const shortCommit = 12
@@ -137,7 +138,7 @@ func describeInner(ctx context.Context, dir *os.Root, name, was string) string {
 	if _, err := dir.Lstat(filepath.Join(name, ".git")); err != nil {
 		return was
 	}
-	now, err := FilesOf(ctx, filepath.Join(dir.Name(), name))
+	now, _, err := FilesOf(ctx, filepath.Join(dir.Name(), name))
 	if err != nil { // the caller notices it
 		return ""
 	}

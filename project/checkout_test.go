@@ -82,6 +82,9 @@ func TestFilesOf(t *testing.T) {
 			if !changed.MatchString(got) || got[:len(plain)] != plain || filesOf(t, two) != got {
 				t.Errorf("%s, %s: %q, and elsewhere %q", format, name, got, filesOf(t, two))
 			}
+			if _, changed, err := project.FilesOf(t.Context(), one); err != nil || len(changed) != 1 {
+				t.Errorf("%s, %s: %v, %v", format, name, changed, err)
+			}
 			if other, ok := seen[got]; ok {
 				t.Errorf("%s: %s and %s are both %q", format, name, other, got)
 			}
@@ -189,7 +192,7 @@ func TestFilesOfStartsNothing(t *testing.T) {
 
 func filesOf(t *testing.T, dir string) string {
 	t.Helper()
-	files, err := project.FilesOf(t.Context(), dir)
+	files, _, err := project.FilesOf(t.Context(), dir)
 	if err != nil {
 		t.Error(err)
 	}
@@ -200,7 +203,7 @@ func filesOf(t *testing.T, dir string) string {
 func TestFilesOfStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if files, err := project.FilesOf(ctx, "."); files != "" || !errors.Is(err, context.Canceled) {
+	if files, _, err := project.FilesOf(ctx, "."); files != "" || !errors.Is(err, context.Canceled) {
 		t.Errorf("%q, %v", files, err)
 	}
 }

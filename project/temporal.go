@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -116,6 +118,37 @@ func hidePassword(text string) string {
 		}
 	}
 	return text
+}
+
+// WorkerPowers returns the power of a workflow that its steps are done by workers: whoever can write to the namespace can
+// start a run of it. The workflows of the project are meant for that, and those that models wrote have their own approval.
+func (l *Loaded) WorkerPowers() trust.Powers {
+	p, root := l.project, l.Bundle.Root
+	if root == nil || root.Pos.File == "" || l.Generated != nil {
+		return nil
+	}
+	base := filepath.Base(root.Pos.File)
+	if p.IsName(strings.TrimSuffix(base, filepath.Ext(base)), root.Pos.File) {
+		return nil
+	}
+	file := root.Pos.File
+	if real, err := filepath.EvalSymlinks(file); err == nil { // otherwise it is the name of a text
+		file = real
+	}
+	if abs, err := filepath.Abs(file); err == nil {
+		file = abs
+	}
+	if rel, err := filepath.Rel(p.Root, file); err == nil {
+		file = filepath.ToSlash(rel)
+	}
+	var digests []any
+	for _, w := range check.Workflows(l.Bundle) {
+		digests = append(digests, workflow.Digest(w))
+	}
+	return trust.Powers{{
+		Kind: trust.Worker, Where: file, Material: workflow.FormatJSON(digests),
+		What: "lets workers in this directory do the steps of " + file + " for everyone who can write to their Temporal namespace",
+	}}
 }
 
 // DriverPowers returns the power of a driver that config.yml configures: to send runs, with all that they read and

@@ -38,6 +38,7 @@ const (
 	Command  Kind = "command"  // a command that runs in place of an agent that is handed a text
 	Trigger  Kind = "trigger"  // a workflow that starts by itself
 	Driver   Kind = "driver"   // a server that runs are sent to
+	Worker   Kind = "worker"   // a workflow whose steps a worker does, whoever started the run
 
 	Notification Kind = "notification" // a program or an address that is told about runs
 	Telemetry    Kind = "telemetry"    // an address to which spans of runs are sent

@@ -1,7 +1,6 @@
 package temporal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,11 +142,13 @@ func (c *crew) take(ctx context.Context, asked claim) (home, error) {
 	if err != nil {
 		return home{}, refuse(err)
 	}
-	if here == p.pin.Files {
+	if here.At == p.pin.Files {
 		return mine, nil
 	}
-	text := fmt.Sprintf("worker %s has other files than the run was started with: %s instead of %s", c.w.Name, cmp.Or(here, "no git repository"), p.pin.Files)
-	if len(asked.Homes) > 0 {
+	text := fmt.Sprintf("worker %s has other files than the run was started with: %s", c.w.Name, here.Differ(p.pin))
+	if len(asked.Homes) == 0 {
+		text += "; make the files the same, add what programs write to .gitignore, or cancel the run and start it again"
+	} else {
 		text += "; earlier steps were done on another machine, and may have changed its files: let that machine do all of them, " +
 			"or set `place: any` if the machines share the files"
 	}

@@ -261,12 +261,12 @@ func TestSlowComparison(t *testing.T) {
 	t.Parallel()
 	spec := inOrder(step("a"), step("b"))
 	spec.Pin.Sites, spec.Pin.Files = map[string]driver.Site{"steps/a": {Stays: true}, "steps/b": {Queue: "gpu"}}, "files"
-	slow := func(ctx context.Context) (string, error) {
+	slow := func(ctx context.Context) (driver.Files, error) {
 		select {
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return driver.Files{}, ctx.Err()
 		case <-time.After(5 * time.Second):
-			return "files", nil
+			return driver.Files{At: "files"}, nil
 		}
 	}
 	d := employed(t, driver.Worker{Name: "one", Files: slow}, echo)

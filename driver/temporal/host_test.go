@@ -352,7 +352,7 @@ func TestStrangers(t *testing.T) {
 	}{
 		"workflow": {map[string]string{".hocket/workflows/build.yml": strings.Replace(steps, "pwd", "id", 1)}, "worker w2 has other workflows or agents than run build-"},
 		"agent":    {map[string]string{".hocket/agents/roaming.yml": "agent: shell\nplace: any\nsettings: {command: id}\n"}, "worker w2 has other workflows or agents than run build-"},
-		"files":    {map[string]string{"other.txt": "x"}, "worker w2 has other files than the run was started with: commit"},
+		"files":    {map[string]string{"other.txt": "x"}, "worker w2 has other files than the run was started with: commit "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -365,7 +365,7 @@ func TestStrangers(t *testing.T) {
 				if why == "" {
 					continue
 				}
-				if !strings.Contains(why, other.why) {
+				if !strings.Contains(why, other.why) || name == "files" && !strings.Contains(why, ` with other changes: "other.txt"; make the files the same, add what programs write to .gitignore, or `) {
 					t.Errorf("told %q", why)
 				}
 				break
@@ -388,6 +388,81 @@ func TestStrangers(t *testing.T) {
 				t.Errorf("%+v %v", res, err)
 			}
 		})
+	}
+}
+
+// TestFilesOutside: a worker does a workflow outside of .hocket/workflows as soon as its user has trusted the file.
+func TestFilesOutside(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{"ci/build.yml": "name: build\nsteps: [{id: a, workflow: sub}]\n", "ci/sub.yml": "name: sub\nsteps:\n  - {id: b, agent: shell, config: {command: pwd}}\n"})
+	starter, worker := c.machine(nil), c.machine(nil)
+	worker.work(t, hocket.Worker{Name: "w2"})
+	front, told := stalls()
+	_, wait := starter.start(t, filepath.Join(starter.root, "ci/build.yml"), front)
+	for why := range told {
+		if why == "" {
+			continue
+		}
+		if !strings.Contains(why, "worker w2 has ci/build.yml of run build-") || !strings.Contains(why, "trust it on that machine with `hocket trust ci/build.yml`") {
+			t.Errorf("told %q", why)
+		}
+		break
+	}
+	w, err := worker.Load(filepath.Join(worker.root, "ci/build.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	powers, err := worker.Powers(w)
+	if err == nil {
+		err = worker.Trust(powers)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := wait(); err != nil || res.Status != engine.Success {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
+// TestTasksWait: a worker refuses a run of no file, and what says why also says what to do.
+func TestTasksWait(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/agents/ann.yml": "agent: shell\nsettings: {command: [pwd]}\n"})
+	m := c.machine(nil)
+	stop := m.work(t, hocket.Worker{Name: "w2"})
+	w, inputs, err := m.LoadTask(hocket.Task{Prompt: "hello", Agent: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Record(t.Context(), w, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Notes) == 0 || !strings.Contains(r.Notes[len(r.Notes)-1], "put HOCKET_DRIVER=local in front of the command") {
+		t.Errorf("%q", r.Notes)
+	}
+	front, told := stalls()
+	ended := make(chan engine.Result, 1)
+	go func() {
+		res, err := r.Drive(t.Context(), front)
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- res
+	}()
+	for why := range told {
+		if why == "" {
+			continue
+		}
+		if !strings.Contains(why, "worker w2 works only for workflows in files") || !strings.Contains(why, "HOCKET_DRIVER=local") || !strings.Contains(why, "--accept-any") {
+			t.Errorf("told %q", why)
+		}
+		break
+	}
+	stop()
+	m.work(t, hocket.Worker{Name: "w2", AcceptAny: true})
+	if res := <-ended; res.Status != engine.Success {
+		t.Errorf("%+v", res)
 	}
 }
 
