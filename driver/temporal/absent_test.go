@@ -300,15 +300,24 @@ func TestNoWorkers(t *testing.T) {
 // Until a worker takes a step, neither its timeout nor the runtime of the run passes.
 func TestWaitingForAWorker(t *testing.T) {
 	needsServer(t)
-	t.Run("any", func(t *testing.T) { waitForAWorker(t, driver.Site{Queue: "gpu"}) })
-	t.Run("one that has the files", func(t *testing.T) { waitForAWorker(t, driver.Site{Queue: "gpu", Stays: true}) })
+	for _, beat := range []time.Duration{heartbeat, 10 * time.Second} {
+		t.Run(fmt.Sprint("any ", beat), func(t *testing.T) { waitForAWorker(t, driver.Site{Queue: "gpu"}, beat) })
+		t.Run(fmt.Sprint("one that has the files ", beat), func(t *testing.T) { waitForAWorker(t, driver.Site{Queue: "gpu", Stays: true}, beat) })
+	}
 }
 
-func waitForAWorker(t *testing.T, site driver.Site) {
+func waitForAWorker(t *testing.T, site driver.Site, beat time.Duration) {
 	t.Parallel()
-	c := newYard(t, address, 1)
+	c := newYard(t, address, 0)
+	c.role.Heartbeat = beat
+	d, err := c.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	c.d, c.workers = d, []*child{c.worker()}
 	spec := inOrder(step("a"), step("b"))
-	spec.Pin.Bundle.Root.Body.Nodes[1].Timeout = 3 * time.Second
+	spec.Pin.Bundle.Root.Body.Nodes[1].Timeout = 4 * time.Second
 	spec.Pin.Sites = map[string]driver.Site{"steps/b": site}
 	spec.Limits.Runtime = 5 * time.Second
 	began := time.Now()

@@ -384,7 +384,11 @@ func (f *flow) claim(c claim) {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
 	}
 	if !c.again {
+		const least = 2 * time.Second // a worker compares its files first
 		options.ScheduleToCloseTimeout = f.in.Heartbeat
+		if c.timeout > 0 { // it passes until the run knows that it waits
+			options.ScheduleToCloseTimeout = min(max(c.timeout/2, least), f.in.Heartbeat)
+		}
 	}
 	done := workflow.ExecuteActivity(workflow.WithActivityOptions(f.ctx, options), claimName, c)
 	f.when(done, func() {

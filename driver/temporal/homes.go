@@ -22,7 +22,8 @@ type claim struct {
 	Programs []string `json:"programs,omitempty"` // that its machine must have
 	Homes    []string `json:"homes,omitempty"`    // queues of workers where tasks of the run stay already
 
-	again bool // no worker has taken it for a while
+	again   bool          // no worker has taken it for a while
+	timeout time.Duration // of the task that needs it; 0: none
 }
 
 // site returns where the claim is asked for. Workers without the first program need not refuse it.

@@ -362,7 +362,7 @@ func TestStrangers(t *testing.T) {
 			front, told := stalls()
 			r, wait := stranger.start(t, "build", front)
 			for why := range told {
-				if why == "" {
+				if why == "" || strings.HasPrefix(why, "no worker serves the queue") { // on a busy machine, it begins later
 					continue
 				}
 				if !strings.Contains(why, other.why) || name == "files" && !strings.Contains(why, ` with other changes: "other.txt"; make the files the same, add what programs write to .gitignore, or `) {
@@ -370,9 +370,15 @@ func TestStrangers(t *testing.T) {
 				}
 				break
 			}
-			info, err := r.Info(t.Context())
-			if err != nil || !strings.Contains(info.Stalled, other.why) {
-				t.Errorf("%+v %v", info, err)
+			for tries := 0; ; tries++ { // while a worker is asked again, nothing is known
+				info, err := r.Info(t.Context())
+				if err == nil && strings.Contains(info.Stalled, other.why) {
+					break
+				}
+				if err != nil || tries == 100 {
+					t.Fatalf("%+v %v", info, err)
+				}
+				time.Sleep(100 * time.Millisecond)
 			}
 			if did := worker.made(); did != "" {
 				t.Errorf("the worker did %s", did)

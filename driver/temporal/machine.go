@@ -475,7 +475,9 @@ func (m *machine) send(a *attempt) {
 		waiting, claiming := m.homeless[label]
 		m.homeless[label] = append(waiting, a)
 		if !claiming {
-			m.do.claim(m.claim(label, false))
+			c := m.claim(label, false)
+			c.timeout = a.task.Timeout
+			m.do.claim(c)
 		}
 	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits():
 		m.crowded = append(m.crowded, a)

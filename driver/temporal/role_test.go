@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,7 @@ type role struct {
 	Queues, Programs                     []string      // that it serves and has, too
 	Quick                                bool          // its attempts do nothing
 	Older                                bool          // it does not understand runs of this version
+	Heartbeat                            time.Duration // 0: a short one
 	Guards                               int           // the worker whose programs it ends when that is killed
 }
 
@@ -45,7 +47,7 @@ const heartbeat = 1500 * time.Millisecond
 func (r role) open() (*temporal.Driver, error) {
 	return temporal.Open(temporal.Options{
 		Client: client.Options{HostPort: r.Address, Logger: quiet}, Queue: r.Queue, Store: temporal.Folder(r.Store),
-		Heartbeat: heartbeat, Now: func() time.Time { return time.Now().Add(r.Ahead) },
+		Heartbeat: cmp.Or(r.Heartbeat, heartbeat), Now: func() time.Time { return time.Now().Add(r.Ahead) },
 	})
 }
 
