@@ -2,10 +2,12 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -458,8 +460,33 @@ func (p *player) Ask(q *engine.Question, answer func(engine.Answered) error, lea
 		}
 		return false
 	}
+	if err := p.resolve(q, found); err != nil {
+		p.report(&p.problems, Problem{Summary: fmt.Sprintf("%s: %v", found, err), Detail: "record it again with `" + p.remake + "`", Pos: found.Pos})
+		return false
+	}
 	p.answerLater(q.ID, found, answer)
 	return true
+}
+
+// resolve makes the changes of files that a person made before the recorded answer, in the directory of a question about conflicts.
+func (p *player) resolve(q *engine.Question, found *cassette.Interaction) error {
+	if len(found.Reply.Files) == 0 {
+		return nil
+	}
+	dir := p.resolvedIn(q)
+	if dir == "" {
+		return errors.New("the recorded answer changes files, and the question is not about conflicts")
+	}
+	return cassette.Apply(dir, found.Reply.Files, p.places)
+}
+
+// resolvedIn returns the directory in which a person resolves conflicts before an answer; "": the question is about something else.
+func (p *player) resolvedIn(q *engine.Question) string {
+	dir := hocket.ResolvedIn(q)
+	if in, err := filepath.Rel(p.places.State, dir); err != nil || !filepath.IsLocal(in) { // what a workflow asks may look the same
+		return ""
+	}
+	return dir
 }
 
 // answerLater gives a recorded answer at its time.
@@ -490,7 +517,9 @@ func (p *player) answerLater(id string, found *cassette.Interaction, answer func
 func (p *player) askPeople(q *engine.Question, attempt int, request cassette.Request, answer func(engine.Answered) error, leave func()) bool {
 	done := sync.OnceFunc(p.clock.Work())
 	began := p.clock.Now()
+	changes := p.watch(q)
 	here := p.people.Ask(q, func(said engine.Answered) error {
+		files := changes() // before the run goes on with them
 		err := answer(said)
 		if err != nil {
 			return err
@@ -501,7 +530,7 @@ func (p *player) askPeople(q *engine.Question, attempt int, request cassette.Req
 				text += "\n\n" + said.Comment
 			}
 			p.keep(cassette.Interaction{Address: q.Address, Attempt: attempt, Request: request, Reply: cassette.Reply{
-				Output: p.places.Hide(text), Took: cassette.Rounded(p.clock.Now().Sub(began)),
+				Output: p.places.Hide(text), Took: cassette.Rounded(p.clock.Now().Sub(began)), Files: files,
 			}})
 		}
 		done()
@@ -517,6 +546,23 @@ func (p *player) askPeople(q *engine.Question, attempt int, request cassette.Req
 	defer p.mu.Unlock()
 	p.pending[q.ID] = done
 	return here
+}
+
+// watch returns a function that returns what a person has changed since, to resolve the conflicts that a question is about.
+func (p *player) watch(q *engine.Question) func() []cassette.Change {
+	dir := p.resolvedIn(q)
+	if p.mode != Record || dir == "" {
+		return func() []cassette.Change { return nil }
+	}
+	before, err := cassette.ReadFiles(dir)
+	return func() []cassette.Change {
+		after, wrong := cassette.ReadFiles(dir)
+		if wrong = cmp.Or(err, wrong); wrong != nil {
+			p.report(&p.problems, Problem{Summary: fmt.Sprintf("how the conflicts of %s were resolved cannot be recorded: %v", q.Address, wrong), Detail: "add " + q.Node + " to `replies`, with the `files` that it leaves"})
+			return nil
+		}
+		return before.Hide(p.places).Changes(after.Hide(p.places))
+	}
 }
 
 // Withdraw withdraws a question.

@@ -539,3 +539,70 @@ func (a asker) Ask(q *engine.Question, answer func(engine.Answered) error, _ fun
 }
 
 func (asker) Withdraw(string) {}
+
+// resolver is a person who resolves conflicts in the directory of each question: with the next of some texts, after which the
+// person gives up. An empty text means that the file becomes a link.
+func resolver(t *testing.T, texts ...string) asker {
+	return func(q *engine.Question, answer func(engine.Answered) error) {
+		said := "give up"
+		if len(texts) > 0 {
+			said = "resolved"
+			dir, _, _ := strings.Cut(q.Detail, "\n")
+			if texts[0] == "" {
+				if err := os.Symlink("shared.txt", filepath.Join(dir, "link")); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "shared.txt"), []byte(texts[0]), 0o600); err != nil {
+				t.Error(err)
+			}
+			texts = texts[1:]
+		}
+		if err := answer(engine.Answered{Value: said, By: "someone", Via: "test"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What a person changed to resolve conflicts is recorded with each answer, so that it is played.
+func TestResolutionsOfPeopleAreRecorded(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	const flow = `name: flow
+steps:
+  - {id: one, agent: coder, workspace: own, parallel_group: all, prompt: Write}
+  - {id: two, agent: coder, workspace: own, parallel_group: all, prompt: Write}
+  - {id: three, agent: coder, workspace: own, parallel_group: all, prompt: Write}
+  - {id: join, merge: {on_conflict: human}, error: sorry}
+  - {id: look, agent: shell, workspace: own, config: {command: cat shared.txt}, next: end}
+  - {id: sorry, agent: coder, prompt: Say sorry}
+`
+	const test = "workflow: flow.yml\ncases: [{name: a, files: {shared.txt: \"first\\nmiddle\\nlast\\n\"}, cassette: cassettes/fix.yml}]\n"
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		if task.Node != "sorry" {
+			write(t, task.Dir, "shared.txt", "first\n"+task.Node+"\nlast\n")
+		}
+		return "ok", nil
+	}}
+	host := c.host()
+	marked := "first\n<<<<<<< one\none\n=======\nboth\n>>>>>>> two\nlast\n"
+	for _, texts := range [][]string{{"both\n", "first\nall\n"}, {marked, "both\n", "all\n"}, {"both\n"}, {}} {
+		root := project(t, map[string]string{"flow.yml": flow, ".hocket/tests/flow.yml": test})
+		mustPass(t, run(t, root, trial.Options{Host: host, Mode: trial.Record, People: resolver(t, texts...)}))
+		want := c.calls.Load()
+		all := run(t, root, trial.Options{Host: host})
+		mustPass(t, all)
+		if c.calls.Load() != want {
+			t.Error("an agent worked")
+		}
+		if got, _ := all[0].Result.Output.(string); len(texts) > 1 && got+"\n" != texts[len(texts)-1] || len(texts) < 2 && got != "ok" {
+			t.Errorf("%q: the output is %q", texts, got)
+		}
+	}
+	root := project(t, map[string]string{"flow.yml": flow, ".hocket/tests/flow.yml": test})
+	o := run(t, root, trial.Options{Host: host, Mode: trial.Record, People: resolver(t, "both\n", "")})[0]
+	if got := failures(o); !strings.HasPrefix(got, "how the conflicts of join were resolved cannot be recorded: link is a link") || o.Written != "" {
+		t.Errorf("got %s", got)
+	}
+}
