@@ -110,12 +110,15 @@ func (e *CopyError) Hint() string {
 
 // workflowOf returns the name of a run's workflow in a test: its file, if that is in the project.
 func workflowOf(root string, s *hocket.State) string {
-	file := s.Bundle.Root.Pos.File
-	if abs, err := filepath.Abs(file); err == nil && file != "" {
-		file = abs
+	file := filepath.FromSlash(s.File)
+	if file == "" { // of a run that an older version recorded
+		file = s.Bundle.Root.Pos.File
+		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsAbs(file) {
+			file = rel
+		}
 	}
-	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) && filepath.IsAbs(file) {
-		return filepath.ToSlash(rel)
+	if info, err := os.Stat(filepath.Join(root, file)); filepath.IsLocal(file) && err == nil && info.Mode().IsRegular() {
+		return filepath.ToSlash(file)
 	}
 	return s.Workflow
 }
