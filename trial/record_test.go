@@ -62,11 +62,37 @@ steps:
 	if c.calls.Load() != 2 || p.asked.Load() != 1 {
 		t.Errorf("%d attempts, %d questions", c.calls.Load(), p.asked.Load())
 	}
+	// A live run gives the same answer to the same question, and asks others.
+	drift := func(people hocket.Asker) string {
+		live := run(t, root, trial.Options{Host: c.host(), Mode: trial.Live, People: people})
+		mustPass(t, live)
+		var all []string
+		for _, p := range live[0].Drift {
+			all = append(all, p.Summary)
+		}
+		return strings.Join(all, "\n")
+	}
+	if got := drift(nil); got != "" {
+		t.Errorf("drift: %s", got)
+	}
+	whole := string(must(os.ReadFile(filepath.Join(root, "flow.yml"))))
+	write(t, root, "flow.yml", strings.Replace(whole, "human: Send ${draft}?", `human: {question: "Send ${draft}?", required: true}`, 1))
+	if got := drift(p); got != "" || p.asked.Load() != 2 { // what comes after it really happens
+		t.Errorf("drift: %s, %d questions", got, p.asked.Load())
+	}
+	write(t, root, "flow.yml", whole)
 	text, err := os.ReadFile(filepath.Join(root, ".hocket/tests/cassettes/flow.yml"))
 	if err != nil || !strings.Contains(string(text), "decision: approve") || strings.Contains(string(text), "someone") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	write(t, root, "flow.yml", strings.Replace(string(must(os.ReadFile(filepath.Join(root, "flow.yml")))), "Send ${draft}?", "Post ${draft}?", 1))
+	if got := drift(p); got != "approve: the prompt is not what was recorded" || p.asked.Load() != 3 {
+		t.Errorf("drift: %s, %d questions", got, p.asked.Load())
+	}
+	o := run(t, root, trial.Options{Host: c.host(), Mode: trial.Live})[0]
+	if o.Passed() || !strings.HasPrefix(o.Problems[0].Detail, "approve asks a person, and nobody answered in time: no answer to this question is recorded: ") {
+		t.Errorf("without people: %+v", o.Problems)
+	}
 	got := failures(run(t, root, trial.Options{Host: c.host()})[0])
 	if !strings.Contains(got, "approve: the prompt is not what was recorded") || !strings.Contains(got, "+Post the draft?") {
 		t.Error(got)
@@ -595,6 +621,11 @@ steps:
 		mustPass(t, all)
 		if c.calls.Load() != want {
 			t.Error("an agent worked")
+		}
+		live := run(t, root, trial.Options{Host: host, Mode: trial.Live}) // nobody is asked again
+		mustPass(t, live)
+		if len(live[0].Drift) > 0 {
+			t.Errorf("%q: drift %+v", texts, live[0].Drift)
 		}
 		if got, _ := all[0].Result.Output.(string); len(texts) > 1 && got+"\n" != texts[len(texts)-1] || len(texts) < 2 && got != "ok" {
 			t.Errorf("%q: the output is %q", texts, got)
