@@ -136,6 +136,7 @@ func (t *entryWriter) write(e engine.Envelope, facts []engine.Fact) bool {
 type State struct {
 	Info
 	Bundle    *workflow.Bundle
+	File      string         // of its workflow when it began, with slashes, relative to the project; "": unknown
 	Inputs    map[string]any // that the run was started with
 	Result    engine.Result  // so far; engine.StepResult.Value returns the outputs of its steps
 	Questions []Question     // open ones
@@ -220,7 +221,7 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &State{Info: info, Bundle: pin.Bundle}
+	s := &State{Info: info, Bundle: pin.Bundle, File: first.File}
 	run, err := driver.Replay(r.id, first.Bundle, r.load(ctx), r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, e engine.Envelope, _ []engine.Command) {
 		if ev, ok := e.Event.(*engine.Started); ok {
 			s.Inputs = ev.Inputs

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/project"
@@ -112,18 +113,27 @@ func (r *Run) builder(ctx context.Context, texts bool) (*trace.Builder, *engine.
 	return trace.NewBuilder(o), run, nil
 }
 
-// executorsOf returns which executor does the work of an agent, and the provider of its model.
-func (p *Project) executorsOf(pin *driver.Pin) func(name, agent string) (executor, provider string) {
+// executorsOf returns which executor does the work of an attempt, and the provider of its model.
+func (p *Project) executorsOf(pin *driver.Pin) func(f *engine.Fact) (executor, provider string) {
 	agents, err := agent.DecodeSet(pin.Agents, nil)
 	if err != nil {
 		return nil
 	}
+	var replies *Replies
+	if pin.Replies != nil {
+		if replies, err = scripted.Decode(pin.Replies); err != nil {
+			return nil
+		}
+	}
 	agents = agents.Snapshot()
 	l, config := &lanes{pin: pin}, p.Config()
-	return func(name, of string) (executor, provider string) {
-		d, _, _ := agents.ResolveLane(of, l.workflow(name).RoleOf(of)) // without its executor, there is still a definition
+	return func(f *engine.Fact) (executor, provider string) {
+		if replies != nil && replies.Answers(f.Address) {
+			return "reply", ""
+		}
+		d, _, _ := agents.ResolveLane(f.Agent, l.workflow(f.Workflow).RoleOf(f.Agent)) // without its executor, there is still a definition
 		if d == nil {
-			return of, "" // it is an executor itself
+			return f.Agent, "" // it is an executor itself
 		}
 		return d.Agent, providerIn(config, d)
 	}

@@ -495,6 +495,33 @@ func TestResponsesHaveProviders(t *testing.T) {
 	}
 }
 
+// A reply that stands in for an agent is no work of a model, and has no provider.
+func TestSpansOfReplies(t *testing.T) {
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: claude, prompt: x}\n  - {id: b, agent: claude, prompt: x}\n"}, hocket.Options{Agents: agents{"claude": thinker()}})
+	replies, found := hocket.ReadReplies("replies.yml", []byte("a: done\n"))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	r := start(t, p, "w.yml", nil, hocket.WithReplies(replies))
+	wait(t, r)
+	all, err := r.Trace(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[any]string{}
+	for _, s := range all {
+		node, _ := s.Get("hocket.node").(string)
+		executor, _ := s.Get("hocket.executor").(string)
+		provider, _ := s.Get("gen_ai.provider.name").(string)
+		if executor != "" {
+			got[node] = executor + " " + provider
+		}
+	}
+	if got["a"] != "reply " || got["b"] != "claude anthropic" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Each of several responses has used what the transcript says.
 func TestResponsesHaveTokens(t *testing.T) {
 	exec := agent.New(agent.Traits{Prompted: true}, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {

@@ -2,6 +2,8 @@ package hocket
 
 import (
 	"math"
+	"path/filepath"
+	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/scripted"
@@ -69,6 +71,19 @@ func (p *Project) workDir() string {
 		return t.Dir
 	}
 	return p.Root()
+}
+
+// ResolvedIn returns the directory in which a person is to resolve the conflicts of a merge before an answer to a question; "" if
+// the question does not look like that.
+func ResolvedIn(q *engine.Question) string {
+	if len(q.Options) != 2 || q.Options[0].Value != resolved || q.Options[1].Value != GiveUp {
+		return ""
+	}
+	dir, _, _ := strings.Cut(q.Detail, "\n")
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
 }
 
 // localOptions configure the driver of this process.

@@ -20,9 +20,9 @@ type Options struct {
 	Own int
 	// Texts means that prompts, outputs, arguments and messages of errors become part of the spans.
 	Texts bool
-	// Executor returns what does the work of an agent of a workflow, such as llm or shell, and the provider of its model as
+	// Executor returns what does the work of an attempt that started, such as llm, shell or reply, and the provider of its model as
 	// the project names it; "" if they are unknown. Nil: never known.
-	Executor func(workflow, agent string) (executor, provider string)
+	Executor func(f *engine.Fact) (executor, provider string)
 	// Details returns what is stored about an attempt that has ended. Nil: nothing.
 	Details func(address string, attempt int) Details
 }
@@ -286,7 +286,7 @@ func (b *Builder) attemptStarted(e engine.Envelope, f *engine.Fact) {
 	s.set("hocket.attempt", int64(f.Attempt))
 	executor, provider := "", ""
 	if b.o.Executor != nil {
-		executor, provider = b.o.Executor(f.Workflow, f.Agent)
+		executor, provider = b.o.Executor(f)
 	}
 	s.set("hocket.executor", executor)
 	b.newest[f.Address] = f.Attempt

@@ -3,7 +3,6 @@ package trial
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -56,6 +55,9 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	if err := r.run(ctx); err != nil {
 		r.fail(err)
 	}
+	if from.unable != "" { // other differences follow from it
+		return nil, nil, nil, &UncopiedError{run.ID(), from.unable}
+	}
 	if first := from.difference(ctx, s.Result, r); first != "" || !r.out.Passed() {
 		return nil, nil, nil, &CopyError{Run: run.ID(), Outcome: r.out, First: first, Missing: from.notes}
 	}
@@ -76,6 +78,18 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 		from.note("what commands did to files is not in the cassette: %s; if they matter, record the test with `hocket test --record`", strings.Join(slices.Compact(from.commands), ", "))
 	}
 	return c, made, from.notes, nil
+}
+
+// UncopiedError reports that a run is one of which no test can be made.
+type UncopiedError struct{ Run, Why string }
+
+func (e *UncopiedError) Error() string {
+	return fmt.Sprintf("run %s cannot be copied: %s", e.Run, e.Why)
+}
+
+// Hint returns what to do about it.
+func (e *UncopiedError) Hint() string {
+	return "write a case that names a cassette, and record it with `hocket test --record`"
 }
 
 // CopyError reports that the workflow does not do what it did in a run.
@@ -110,12 +124,15 @@ func (e *CopyError) Hint() string {
 
 // workflowOf returns the name of a run's workflow in a test: its file, if that is in the project.
 func workflowOf(root string, s *hocket.State) string {
-	file := s.Bundle.Root.Pos.File
-	if abs, err := filepath.Abs(file); err == nil && file != "" {
-		file = abs
+	file := filepath.FromSlash(s.File)
+	if file == "" { // of a run that an older version recorded
+		file = s.Bundle.Root.Pos.File
+		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsAbs(file) {
+			file = rel
+		}
 	}
-	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) && filepath.IsAbs(file) {
-		return filepath.ToSlash(rel)
+	if info, err := os.Stat(filepath.Join(root, file)); filepath.IsLocal(file) && err == nil && info.Mode().IsRegular() {
+		return filepath.ToSlash(file)
 	}
 	return s.Workflow
 }
@@ -128,6 +145,7 @@ type original struct {
 	notes []string
 
 	unused []cassette.Interaction // attempts that nothing has asked for
+	unable string                 // why no test can be made of it; "": it can
 
 	commands []string // steps that may have changed files without a report
 }
@@ -182,8 +200,10 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 				text += "\n\n" + ev.Comment
 			}
 			all = append(all, cassette.Interaction{Address: ev.ID, Attempt: asked[ev.ID], Reply: cassette.Reply{Output: places.Hide(text), Took: cassette.Rounded(e.Time.Sub(began[ev.ID]))}})
-		case *engine.Replanned, *engine.Forked:
-			return nil, errors.New("a run that was forked or got a new plan cannot be copied")
+		case *engine.Forked:
+			return nil, &UncopiedError{o.run.ID(), fmt.Sprintf("it was retried or forked, and its first steps are those of run %s", ev.From)}
+		case *engine.Replanned:
+			return nil, &UncopiedError{o.run.ID(), "it got a new plan when it had begun"}
 		case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Queued, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered:
 		}
 	}
@@ -220,7 +240,7 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 	if found == nil {
 		summary := fmt.Sprintf("%s, attempt %d, was not made", task.Address, task.Attempt)
 		if u.hasMade(task) {
-			summary = fmt.Sprintf("%s, attempt %d, resolved conflicts several times, and the run has recorded only the last one", task.Address, task.Attempt)
+			u.copies.unable = fmt.Sprintf("%s, attempt %d, resolved several conflicts, and the run has recorded only the files at the end", task.Address, task.Attempt)
 		}
 		u.report(&u.problems, Problem{Summary: summary})
 		return agent.Result{}, agent.Permanentf("no such attempt")

@@ -184,6 +184,13 @@ steps:
 			}
 			write(t, root, ".hocket/tests/fix.yml", strings.Replace(test, "status: success", fmt.Sprintf("status: success\n      taken: [%s]\n      files: {new.txt: null}", c.taken), 1))
 			mustPass(t, run(t, root, trial.Options{Host: agent.host()}))
+			if c.as == "patch" { // which a test may land; it does not, because the recording says what came of it
+				live := run(t, root, trial.Options{Host: agent.host(), Mode: trial.Live})
+				mustPass(t, live)
+				if len(live[0].Drift) > 0 {
+					t.Errorf("drift %+v", live[0].Drift)
+				}
+			}
 			write(t, root, "fix.yml", fmt.Sprintf(flow, "branch, message: Other"))
 			if got := failures(run(t, root, trial.Options{Host: agent.host()})[0]); !strings.Contains(got, "ship: the settings are not what was recorded") {
 				t.Errorf("another landing: %s", got)

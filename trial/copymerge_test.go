@@ -1,6 +1,7 @@
 package trial_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -134,6 +135,13 @@ func TestCopyOfWorkspaces(t *testing.T) {
 			if agents.calls.Load() > 0 {
 				t.Error("an agent worked")
 			}
+			if len(c.answers) > 0 { // the person need not answer again
+				live := run(t, root, trial.Options{Host: agents.host(), Mode: trial.Live})
+				mustPass(t, live)
+				if len(live[0].Drift) > 0 {
+					t.Errorf("drift %+v", live[0].Drift)
+				}
+			}
 			write(t, root, "flow.yml", flowWith(c.other))
 			if got := failures(run(t, root, trial.Options{Host: agents.host()})[0]); !strings.Contains(got, c.fails) {
 				t.Errorf("with %s: %s", c.other, got)
@@ -183,6 +191,75 @@ func TestCopyWithoutWorkspaces(t *testing.T) {
 	for _, step := range []string{"one", "two", "look"} {
 		if !strings.Contains(strings.Join(notes, "\n"), step+": its changes of files are not in the cassette: ") {
 			t.Errorf("%s is not in %q", step, notes)
+		}
+	}
+}
+
+// A run that does not hold what its test needs is refused for that reason, and not because of what follows from it.
+func TestRunsThatCannotBeCopied(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	root := project(t, map[string]string{"shared.txt": shared, "three.yml": `name: three
+steps:
+  - {id: one, agent: coder, workspace: own, parallel_group: all, prompt: Write}
+  - {id: two, agent: coder, workspace: own, parallel_group: all, prompt: Write}
+  - {id: three, agent: coder, workspace: own, parallel_group: all, prompt: Write}
+  - {id: join, merge: {on_conflict: {agent: coder, prompt: Resolve}}}
+`, "fails.yml": "name: fails\nsteps: [{id: a, agent: coder, prompt: x}, {id: b, agent: coder, prompt: Fail}]\n"})
+	resolved, failed := 0, false
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		switch {
+		case strings.Contains(task.Prompt, "Fail"):
+			failed = !failed
+			if failed {
+				return "", agent.Permanentf("no")
+			}
+		case strings.Contains(task.Prompt, "Resolve"):
+			resolved++
+			write(t, task.Dir, "shared.txt", fmt.Sprintf("first\n%d\nlast\n", resolved))
+		case strings.Contains(task.Prompt, "Write"):
+			write(t, task.Dir, "shared.txt", strings.Replace(shared, "middle", task.Node, 1))
+		}
+		return "ok", nil
+	}}
+	o := c.host()
+	o.State = t.TempDir()
+	p, err := hocket.Open(root, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for file, want := range map[string]string{
+		"three.yml": "join, attempt 1, resolved several conflicts, and the run has recorded only the files at the end",
+		"fails.yml": "it was retried or forked, and its first steps are those of run fails-",
+	} {
+		w, err := p.Load(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Start(t.Context(), w, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = r.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if file == "fails.yml" {
+			if r, err = r.Retry(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Resume(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err = r.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, _, err = trial.Copy(t.Context(), p, r, trial.Options{Host: o})
+		var hinted interface{ Hint() string }
+		if err == nil || !strings.HasPrefix(err.Error(), "run "+r.ID()+" cannot be copied: "+want) || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "--record") {
+			t.Errorf("%s: %v", file, err)
 		}
 	}
 }

@@ -53,8 +53,9 @@ func (j *judgement) status(x *Expect) {
 			found.Summary += ": " + text
 		}
 		for _, s := range j.r.result.Steps {
-			if s.Status == engine.TimedOut && slices.Contains(j.r.player.silent, s.Node) {
-				found.Detail = fmt.Sprintf("%s asks a person, and has no reply, so nobody answered in time: add %s to `replies`", s.Address, s.Node)
+			i := slices.IndexFunc(j.r.player.silent, func(q *engine.Question) bool { return q.Address == s.Address })
+			if s.Status == engine.TimedOut && i >= 0 {
+				found.Detail = fmt.Sprintf("%s asks a person, and nobody answered in time: %s", s.Address, j.r.remedy(j.r.player.silent[i]))
 			}
 		}
 		j.found = append(j.found, found)

@@ -2,10 +2,12 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -63,9 +65,9 @@ type player struct {
 	pending  map[string]func() // withdraws answers that are not given yet, by question
 	failed   map[string]func() // lets time be skipped again, by the address of a step that may be tried again
 	problems []Problem
-	drift    []Problem // differences of a live run, which do not fail it
-	missing  bool      // a step had neither a reply nor a recording
-	silent   []string  // nodes that asked people who said nothing
+	drift    []Problem          // differences of a live run, which do not fail it
+	missing  bool               // a step had neither a reply nor a recording
+	silent   []*engine.Question // that nobody is here for
 }
 
 func (p *player) report(list *[]Problem, found Problem) {
@@ -92,13 +94,13 @@ func (p *player) take(address string, attempt int, answer bool) *cassette.Intera
 // knows reports whether it is known how an attempt ended that people take part in. What was recorded as a test has only the
 // answer of the person to a landing, because it lands again, in the directory of the test. That of another run is elsewhere.
 func (p *player) knows(address string, attempt int) bool {
-	if p.mode == Record || p.mode == Live {
+	if p.mode == Record {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mode == copying || slices.ContainsFunc(p.left, func(i cassette.Interaction) bool {
-		return i.Address == address && i.Attempt == attempt && !i.IsAnswer()
+		return i.Address == address && i.Attempt == attempt && !i.IsAnswer() && (p.mode != Live || i.Request.Agent == workflow.LandAgent) // others are decided again
 	})
 }
 
@@ -378,6 +380,15 @@ func (p *player) keep(made cassette.Interaction) {
 // compare lets the executor work, and compares the attempt with its recording.
 func (u *understudy) compare(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
 	found := u.find(task)
+	if found != nil && task.Agent.Name == workflow.LandAgent { // of a run that was copied: a test cannot land that
+		for _, d := range found.Request.Differences(request) {
+			u.report(&u.drift, u.driftOf(*found, d))
+		}
+		if found.Cancelled() {
+			return u.hang(ctx, found)
+		}
+		return found.Reply.Result(u.clock.Now(), u.places)
+	}
 	done, err := u.turn(ctx)
 	if err != nil {
 		return agent.Result{}, err
@@ -438,14 +449,27 @@ func (p *player) Ask(q *engine.Question, answer func(engine.Answered) error, lea
 	attempt := p.asked[q.Address]
 	p.mu.Unlock()
 	request := cassette.Asked(q, p.places)
-	if p.mode == Record || p.mode == Live || q.Kind != engine.GateQuestion {
-		return p.people != nil && p.askPeople(q, attempt, request, answer, leave)
+	here := false
+	switch {
+	case q.Kind != engine.GateQuestion || p.mode == Record:
+		here = p.people != nil && p.askPeople(q, attempt, request, nil, answer, leave)
+	case p.mode == Live:
+		here = p.askLive(q, attempt, request, answer, leave)
+	default:
+		here = p.askRecorded(q, attempt, request, answer)
 	}
+	if !here {
+		p.mu.Lock()
+		p.silent = append(p.silent, q)
+		p.mu.Unlock()
+	}
+	return here
+}
+
+// askRecorded gives the recorded answer.
+func (p *player) askRecorded(q *engine.Question, attempt int, request cassette.Request, answer func(engine.Answered) error) bool {
 	found := p.take(q.Address, attempt, true)
 	if found == nil {
-		p.mu.Lock()
-		p.silent = append(p.silent, q.Node)
-		p.mu.Unlock()
 		return false
 	}
 	if p.mode == copying {
@@ -458,8 +482,85 @@ func (p *player) Ask(q *engine.Question, answer func(engine.Answered) error, lea
 		}
 		return false
 	}
+	if err := p.resolve(q, found); err != nil {
+		p.report(&p.problems, Problem{Summary: fmt.Sprintf("%s: %v", found, err), Detail: "record it again with `" + p.remake + "`", Pos: found.Pos})
+		return false
+	}
 	p.answerLater(q.ID, found, answer)
 	return true
+}
+
+// askLive gives the recorded answer if the question is the recorded one. Otherwise people are asked.
+func (p *player) askLive(q *engine.Question, attempt int, request cassette.Request, answer func(engine.Answered) error, leave func()) bool {
+	found := p.take(q.Address, attempt, true)
+	if found == nil {
+		found = p.decided(q, request)
+	}
+	if found == nil {
+		p.report(&p.drift, Problem{Summary: fmt.Sprintf("the question of %s is new: %s", q.Address, q.Text)})
+		return p.people != nil && p.askPeople(q, attempt, request, nil, answer, leave)
+	}
+	differences := found.Request.Differences(request)
+	for _, d := range differences {
+		p.report(&p.drift, p.driftOf(*found, d))
+	}
+	if differences == nil && !needsPerson(q) {
+		err := p.resolve(q, found)
+		if err == nil {
+			p.answerLater(q.ID, found, answer)
+			return true
+		}
+		p.report(&p.drift, Problem{Summary: fmt.Sprintf("%s: %v", found, err), Pos: found.Pos})
+	}
+	return p.people != nil && p.askPeople(q, attempt, request, found, answer, leave)
+}
+
+// needsPerson reports whether only a person may let the steps after a gate really work. What a person decides about workspaces is about
+// files in the directory of the test.
+func needsPerson(q *engine.Question) bool { return q.Required && q.Attempt == 0 }
+
+// decided removes the recording of a merge or pick in a run that was copied, and returns it as the answer to its question; nil: there is
+// none. The recorded request is that of an agent, so it is compared here.
+func (p *player) decided(q *engine.Question, request cassette.Request) *cassette.Interaction {
+	found := p.take(q.Address, q.Attempt, false)
+	if found == nil {
+		return nil
+	}
+	made := found.Request
+	found.Request = request // the same
+	if dir := p.resolvedIn(q); dir != "" {
+		files, err := cassette.ReadFiles(dir)
+		if err != nil || files.Hide(p.places).Digest() != made.Base {
+			found.Request = cassette.Request{Prompt: made.Prompt, Labels: request.Labels}
+		}
+		if found.Reply.Output != hocket.GiveUp {
+			found.Reply.Output = request.Labels[0]
+		}
+	} else if !slices.Equal(made.Labels, request.Labels) || !strings.Contains(made.Prompt, p.places.Hide(q.Detail)) {
+		found.Request = cassette.Request{Prompt: made.Prompt, Labels: made.Labels}
+	}
+	return found
+}
+
+// resolve makes the changes of files that a person made before the recorded answer, in the directory of a question about conflicts.
+func (p *player) resolve(q *engine.Question, found *cassette.Interaction) error {
+	if len(found.Reply.Files) == 0 {
+		return nil
+	}
+	dir := p.resolvedIn(q)
+	if dir == "" {
+		return errors.New("the recorded answer changes files, and the question is not about conflicts")
+	}
+	return cassette.Apply(dir, found.Reply.Files, p.places)
+}
+
+// resolvedIn returns the directory in which a person resolves conflicts before an answer; "": the question is about something else.
+func (p *player) resolvedIn(q *engine.Question) string {
+	dir := hocket.ResolvedIn(q)
+	if in, err := filepath.Rel(p.places.State, dir); err != nil || !filepath.IsLocal(in) { // what a workflow asks may look the same
+		return ""
+	}
+	return dir
 }
 
 // answerLater gives a recorded answer at its time.
@@ -486,23 +587,27 @@ func (p *player) answerLater(id string, found *cassette.Interaction, answer func
 	}()
 }
 
-// askPeople asks the people who are here, and records their answer.
-func (p *player) askPeople(q *engine.Question, attempt int, request cassette.Request, answer func(engine.Answered) error, leave func()) bool {
+// askPeople asks the people who are here. Their answer is recorded, or compared with the recorded one if there is one.
+func (p *player) askPeople(q *engine.Question, attempt int, request cassette.Request, was *cassette.Interaction, answer func(engine.Answered) error, leave func()) bool {
 	done := sync.OnceFunc(p.clock.Work())
 	began := p.clock.Now()
+	changes := p.watch(q)
 	here := p.people.Ask(q, func(said engine.Answered) error {
+		files := changes() // before the run goes on with them
 		err := answer(said)
 		if err != nil {
 			return err
 		}
-		if p.mode == Record && q.Kind == engine.GateQuestion {
-			text := said.Value
-			if said.Comment != "" {
-				text += "\n\n" + said.Comment
-			}
-			p.keep(cassette.Interaction{Address: q.Address, Attempt: attempt, Request: request, Reply: cassette.Reply{
-				Output: p.places.Hide(text), Took: cassette.Rounded(p.clock.Now().Sub(began)),
-			}})
+		text := said.Value
+		if said.Comment != "" {
+			text += "\n\n" + said.Comment
+		}
+		reply := cassette.Reply{Output: p.places.Hide(text), Took: cassette.Rounded(p.clock.Now().Sub(began)), Files: files}
+		switch {
+		case p.mode == Record && q.Kind == engine.GateQuestion:
+			p.keep(cassette.Interaction{Address: q.Address, Attempt: attempt, Request: request, Reply: reply})
+		case was != nil && was.Reply.Output != reply.Output:
+			p.report(&p.drift, Problem{Summary: fmt.Sprintf("%s: the answer is not the recorded one", was), Diff: Diff(was.Reply.Output, reply.Output), Pos: was.Pos})
 		}
 		done()
 		return nil
@@ -517,6 +622,23 @@ func (p *player) askPeople(q *engine.Question, attempt int, request cassette.Req
 	defer p.mu.Unlock()
 	p.pending[q.ID] = done
 	return here
+}
+
+// watch returns a function that returns what a person has changed since, to resolve the conflicts that a question is about.
+func (p *player) watch(q *engine.Question) func() []cassette.Change {
+	dir := p.resolvedIn(q)
+	if p.mode != Record || dir == "" {
+		return func() []cassette.Change { return nil }
+	}
+	before, err := cassette.ReadFiles(dir)
+	return func() []cassette.Change {
+		after, wrong := cassette.ReadFiles(dir)
+		if wrong = cmp.Or(err, wrong); wrong != nil {
+			p.report(&p.problems, Problem{Summary: fmt.Sprintf("how the conflicts of %s were resolved cannot be recorded: %v", q.Address, wrong), Detail: "add " + q.Node + " to `replies`, with the `files` that it leaves"})
+			return nil
+		}
+		return before.Hide(p.places).Changes(after.Hide(p.places))
+	}
 }
 
 // Withdraw withdraws a question.

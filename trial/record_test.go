@@ -62,11 +62,37 @@ steps:
 	if c.calls.Load() != 2 || p.asked.Load() != 1 {
 		t.Errorf("%d attempts, %d questions", c.calls.Load(), p.asked.Load())
 	}
+	// A live run gives the same answer to the same question, and asks others.
+	drift := func(people hocket.Asker) string {
+		live := run(t, root, trial.Options{Host: c.host(), Mode: trial.Live, People: people})
+		mustPass(t, live)
+		var all []string
+		for _, p := range live[0].Drift {
+			all = append(all, p.Summary)
+		}
+		return strings.Join(all, "\n")
+	}
+	if got := drift(nil); got != "" {
+		t.Errorf("drift: %s", got)
+	}
+	whole := string(must(os.ReadFile(filepath.Join(root, "flow.yml"))))
+	write(t, root, "flow.yml", strings.Replace(whole, "human: Send ${draft}?", `human: {question: "Send ${draft}?", required: true}`, 1))
+	if got := drift(p); got != "" || p.asked.Load() != 2 { // what comes after it really happens
+		t.Errorf("drift: %s, %d questions", got, p.asked.Load())
+	}
+	write(t, root, "flow.yml", whole)
 	text, err := os.ReadFile(filepath.Join(root, ".hocket/tests/cassettes/flow.yml"))
 	if err != nil || !strings.Contains(string(text), "decision: approve") || strings.Contains(string(text), "someone") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	write(t, root, "flow.yml", strings.Replace(string(must(os.ReadFile(filepath.Join(root, "flow.yml")))), "Send ${draft}?", "Post ${draft}?", 1))
+	if got := drift(p); got != "approve: the prompt is not what was recorded" || p.asked.Load() != 3 {
+		t.Errorf("drift: %s, %d questions", got, p.asked.Load())
+	}
+	o := run(t, root, trial.Options{Host: c.host(), Mode: trial.Live})[0]
+	if o.Passed() || !strings.HasPrefix(o.Problems[0].Detail, "approve asks a person, and nobody answered in time: no answer to this question is recorded: ") {
+		t.Errorf("without people: %+v", o.Problems)
+	}
 	got := failures(run(t, root, trial.Options{Host: c.host()})[0])
 	if !strings.Contains(got, "approve: the prompt is not what was recorded") || !strings.Contains(got, "+Post the draft?") {
 		t.Error(got)
@@ -539,3 +565,75 @@ func (a asker) Ask(q *engine.Question, answer func(engine.Answered) error, _ fun
 }
 
 func (asker) Withdraw(string) {}
+
+// resolver is a person who resolves conflicts in the directory of each question: with the next of some texts, after which the
+// person gives up. An empty text means that the file becomes a link.
+func resolver(t *testing.T, texts ...string) asker {
+	return func(q *engine.Question, answer func(engine.Answered) error) {
+		said := "give up"
+		if len(texts) > 0 {
+			said = "resolved"
+			dir, _, _ := strings.Cut(q.Detail, "\n")
+			if texts[0] == "" {
+				if err := os.Symlink("shared.txt", filepath.Join(dir, "link")); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "shared.txt"), []byte(texts[0]), 0o600); err != nil {
+				t.Error(err)
+			}
+			texts = texts[1:]
+		}
+		if err := answer(engine.Answered{Value: said, By: "someone", Via: "test"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What a person changed to resolve conflicts is recorded with each answer, so that it is played.
+func TestResolutionsOfPeopleAreRecorded(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	const flow = `name: flow
+steps:
+  - {id: one, agent: coder, workspace: own, parallel_group: all, prompt: Write}
+  - {id: two, agent: coder, workspace: own, parallel_group: all, prompt: Write}
+  - {id: three, agent: coder, workspace: own, parallel_group: all, prompt: Write}
+  - {id: join, merge: {on_conflict: human}, error: sorry}
+  - {id: look, agent: shell, workspace: own, config: {command: cat shared.txt}, next: end}
+  - {id: sorry, agent: coder, prompt: Say sorry}
+`
+	const test = "workflow: flow.yml\ncases: [{name: a, files: {shared.txt: \"first\\nmiddle\\nlast\\n\"}, cassette: cassettes/fix.yml}]\n"
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		if task.Node != "sorry" {
+			write(t, task.Dir, "shared.txt", "first\n"+task.Node+"\nlast\n")
+		}
+		return "ok", nil
+	}}
+	host := c.host()
+	marked := "first\n<<<<<<< one\none\n=======\nboth\n>>>>>>> two\nlast\n"
+	for _, texts := range [][]string{{"both\n", "first\nall\n"}, {marked, "both\n", "all\n"}, {"both\n"}, {}} {
+		root := project(t, map[string]string{"flow.yml": flow, ".hocket/tests/flow.yml": test})
+		mustPass(t, run(t, root, trial.Options{Host: host, Mode: trial.Record, People: resolver(t, texts...)}))
+		want := c.calls.Load()
+		all := run(t, root, trial.Options{Host: host})
+		mustPass(t, all)
+		if c.calls.Load() != want {
+			t.Error("an agent worked")
+		}
+		live := run(t, root, trial.Options{Host: host, Mode: trial.Live}) // nobody is asked again
+		mustPass(t, live)
+		if len(live[0].Drift) > 0 {
+			t.Errorf("%q: drift %+v", texts, live[0].Drift)
+		}
+		if got, _ := all[0].Result.Output.(string); len(texts) > 1 && got+"\n" != texts[len(texts)-1] || len(texts) < 2 && got != "ok" {
+			t.Errorf("%q: the output is %q", texts, got)
+		}
+	}
+	root := project(t, map[string]string{"flow.yml": flow, ".hocket/tests/flow.yml": test})
+	o := run(t, root, trial.Options{Host: host, Mode: trial.Record, People: resolver(t, "both\n", "")})[0]
+	if got := failures(o); !strings.HasPrefix(got, "how the conflicts of join were resolved cannot be recorded: link is a link") || o.Written != "" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -313,15 +313,22 @@ func (r *running) drive(ctx context.Context, p *hocket.Project) error {
 }
 
 func (r *running) unanswered(q engine.Question) Problem {
-	found := Problem{Summary: fmt.Sprintf("%s asks a person, and has no answer: %s", q.Address, q.Text)}
-	found.Detail = fmt.Sprintf("add %s to `replies`, with `delay` if the answer comes later", q.Node)
+	return Problem{Summary: fmt.Sprintf("%s asks a person, and has no answer: %s", q.Address, q.Text), Detail: r.remedy(&q)}
+}
+
+// remedy says what to do about a question that nobody has answered.
+func (r *running) remedy(q *engine.Question) string {
 	switch {
 	case r.player.mode == Record:
-		found.Detail = fmt.Sprintf("run `%s` in a terminal and answer it there, or add %s to `replies`", r.player.remake, q.Node)
+		return fmt.Sprintf("run `%s` in a terminal and answer it there, or add %s to `replies`", r.player.remake, q.Node)
+	case r.player.mode == Live && needsPerson(q):
+		return "only a person may answer it while agents really work: run this in a terminal"
+	case r.player.mode == Live:
+		return fmt.Sprintf("no answer to this question is recorded: run this in a terminal and answer it there, or record the case again with `%s`", r.player.remake)
 	case q.Required && r.c.Exec:
-		found.Detail = "only a person may answer it while commands really run: remove `exec`, and write replies for the commands"
+		return "only a person may answer it while commands really run: remove `exec`, and write replies for the commands"
 	}
-	return found
+	return fmt.Sprintf("add %s to `replies`, with `delay` if the answer comes later", q.Node)
 }
 
 // judge compares what happened with what was recorded and expected.
