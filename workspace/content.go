@@ -13,8 +13,8 @@ import (
 // checkContent returns an error if a landing would do something else to the files than its diff shows.
 func (s *Store) checkContent(ctx context.Context, how How, p *plan) error {
 	moves, err := p.q.moves(ctx, p.files)
-	if err == nil && how == AsPatch {
-		err = checkSubmodules(moves)
+	if err == nil {
+		err = checkSubmodules(how, moves)
 	}
 	if err == nil {
 		err = s.checkNames(moves)
@@ -28,11 +28,20 @@ func (s *Store) checkContent(ctx context.Context, how How, p *plan) error {
 	return err
 }
 
-// checkSubmodules returns an error if a change is one of submodules, which have no files here.
-func checkSubmodules(moves []move) error {
+// checkSubmodules returns an error if a change is one of submodules, which have no files here, and the landing changes only files, or if
+// there are files in the place of a submodule on one side, where the user's own may be.
+func checkSubmodules(how How, moves []move) error {
+	const submodule = "160000"
 	for _, m := range moves {
-		if m.Was == "160000" || m.Mode == "160000" {
+		if m.Was != submodule && m.Mode != submodule {
+			continue
+		}
+		if how == AsPatch {
 			return fmt.Errorf("the change cannot land as a patch, because it changes the submodule %s, and a patch changes only files: use land: branch or land: commit", m.Path)
+		}
+		below := func(other move) bool { return strings.HasPrefix(other.Path, m.Path+"/") }
+		if m.Was != m.Mode && m.Was != "" && m.Mode != "" || slices.ContainsFunc(moves, below) {
+			return fmt.Errorf("the change cannot land, because %s is a submodule only before or after it, and has files otherwise: use land: branch", m.Path)
 		}
 	}
 	return nil

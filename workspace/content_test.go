@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,22 @@ func TestLandSubmodule(t *testing.T) {
 	f.land(s, l)
 	if got := f.git(f.repo, "rev-parse", "HEAD:sub"); got != b.Commit {
 		t.Errorf("the submodule is at %s", got)
+	}
+
+	b = f.capture(s, "r2")
+	for i, place := range []func(sub string){
+		func(sub string) { f.write(sub, "x") },
+		func(sub string) { f.write(filepath.Join(sub, "x"), "x") },
+	} {
+		w := f.checkout(s, Attempt{"r2", fmt.Sprint("place", i), 1}, b.Commit)
+		f.git(w.Root, "rm", "-q", "--cached", "sub")
+		f.git(w.Root, "commit", "-qm", "no submodule")
+		f.no(os.Remove(filepath.Join(w.Root, "sub")))
+		place(filepath.Join(w.Root, "sub"))
+		l := Landing{ID: "land", Run: "r2", How: AsCommit, Base: b.Commit, Commit: f.collect(w)}
+		if _, err := s.Plan(t.Context(), l, 0); err == nil || !strings.Contains(err.Error(), "because sub is a submodule only before or after it") {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 
