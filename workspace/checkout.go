@@ -41,6 +41,7 @@ func (a Attempt) interruptedRef(n int) string {
 //	index           of the files as they were checked out
 //	commands        marks of the commands that ran in it, see [process.WithNotes]
 //	left-N          what attempt N left and could not be captured
+//	git.agent       a .git of an agent that was replaced, see [Workspace.disarm]
 type Workspace struct {
 	Attempt
 	Dir  string // the project's directory in it: where the agent works

@@ -7,12 +7,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -25,6 +28,13 @@ type NestedError struct{ Paths []string }
 
 func (e *NestedError) Error() string {
 	return fmt.Sprintf("a repository inside the workspace cannot be captured: %s: remove its .git, or ignore it", strings.Join(e.Paths, ", "))
+}
+
+// SubmoduleError means that there are files where submodules belong. Git would leave them out.
+type SubmoduleError struct{ Paths []string }
+
+func (e *SubmoduleError) Error() string {
+	return fmt.Sprintf("the files of a submodule cannot be captured: %s: move what you need of them elsewhere, and empty the directory, for example with git submodule deinit -f", strings.Join(e.Paths, ", "))
 }
 
 // UnreadableError means that directories in a workspace cannot be read, so that their files would be lost: they belong to another
@@ -108,7 +118,7 @@ func (w *Workspace) record(ctx context.Context, ended, message string) (commit, 
 	head := w.headCommit()
 	if head != w.Base && head != "" {
 		commit, files, err := w.collect(ctx, head, filepath.Join(w.Root, ".git", "objects"), message)
-		if err == nil || ctx.Err() != nil || errors.As(err, new(*NestedError)) || errors.As(err, new(*UnreadableError)) {
+		if err == nil || ctx.Err() != nil || errors.As(err, new(*NestedError)) || errors.As(err, new(*SubmoduleError)) || errors.As(err, new(*UnreadableError)) {
 			return commit, files, err
 		}
 		// It does not descend from the base, or its objects are damaged.
@@ -156,7 +166,11 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	if err != nil {
 		return "", "", err
 	}
-	found, err := q.add(ctx, links, links)
+	empty, err := w.emptySubmodules(ctx, q, links)
+	if err != nil {
+		return "", "", err
+	}
+	found, err := q.add(ctx, links, empty)
 	switch {
 	case err != nil:
 		return "", "", err
@@ -184,6 +198,59 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 		return "", "", err
 	}
 	return commit, now.digest(), nil
+}
+
+// emptySubmodules returns those submodules that the index still has and that are empty directories, as they were checked out. Where
+// there is none or something else than a directory, git records that.
+func (w *Workspace) emptySubmodules(ctx context.Context, q *quarantine, known []string) (empty []string, err error) {
+	if len(known) == 0 {
+		return nil, nil
+	}
+	links, err := q.gitlinks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var full []string
+	for _, name := range links {
+		if !slices.Contains(known, name) {
+			continue // a repository of the agent
+		}
+		info, err := root.Lstat(filepath.FromSlash(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir():
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if is, err := isEmpty(root, name); err != nil {
+			return nil, err
+		} else if is {
+			empty = append(empty, name)
+		} else {
+			full = append(full, name)
+		}
+	}
+	if full != nil {
+		return nil, &SubmoduleError{full}
+	}
+	return empty, nil
+}
+
+func isEmpty(root *os.Root, dir string) (bool, error) {
+	d, err := root.Open(filepath.FromSlash(dir))
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
+	if _, err = d.Readdirnames(1); errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	return false, err
 }
 
 // checkObjects returns an error if something in the agent's objects is no regular file, because git would wait for a pipe forever, or

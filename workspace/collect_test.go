@@ -212,3 +212,68 @@ func TestPipesAmongObjects(t *testing.T) {
 		f.has(s, c, "a.txt", "changed")
 	}
 }
+
+// TestSubmodulesOfAnAgent changes what is in place of a submodule. It is recorded, or the attempt fails and its directory stays.
+func TestSubmodulesOfAnAgent(t *testing.T) {
+	f := newFixture(t)
+	sub := filepath.Join(f.repo, "libs", "sub")
+	f.mkdir(sub)
+	f.git(sub, "init", "-q")
+	f.git(sub, "commit", "-q", "--allow-empty", "-m", "x")
+	f.git(f.repo, "add", "libs/sub")
+	f.git(f.repo, "commit", "-qm", "sub")
+	s := f.open()
+	b := f.capture(s, "r1")
+	for name, step := range map[string]struct {
+		work func(root, sub string)
+		want string // what git says of the change, and of the file; "": an error
+	}{
+		"nothing":   {func(string, string) {}, "A\twork.txt"},
+		"removed":   {func(_, sub string) { f.no(os.Remove(sub)) }, "D\tlibs/sub\nA\twork.txt"},
+		"a file":    {func(_, sub string) { f.no(os.Remove(sub)); f.write(sub, "x") }, "T\tlibs/sub\nA\twork.txt"},
+		"a link":    {func(_, sub string) { f.no(os.Remove(sub)); f.no(os.Symlink("/", sub)) }, "T\tlibs/sub\nA\twork.txt"},
+		"no parent": {func(root, _ string) { f.no(os.RemoveAll(root + "/libs")); f.write(root+"/libs", "x") }, "A\tlibs\nD\tlibs/sub\nA\twork.txt"},
+		"a directory of files after a commit": {func(root, sub string) {
+			f.git(root, "rm", "-q", "--cached", "libs/sub")
+			f.git(root, "commit", "-qm", "no submodule")
+			f.write(filepath.Join(sub, "x"), "x")
+		}, "D\tlibs/sub\nA\tlibs/sub/x\nA\twork.txt"},
+		"a file in it": {func(_, sub string) { f.write(filepath.Join(sub, "x"), "x") }, ""},
+		"a file in it after a commit": {func(root, sub string) {
+			f.git(root, "commit", "-qm", "x", "--allow-empty")
+			f.write(filepath.Join(sub, "x"), "x")
+		}, ""},
+		"a directory in it": {func(_, sub string) { f.mkdir(filepath.Join(sub, "x")) }, ""},
+		"a repository":      {func(_, sub string) { f.git(sub, "init", "-q") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+			f.write(filepath.Join(w.Root, "work.txt"), "work\n")
+			step.work(w.Root, filepath.Join(w.Root, "libs", "sub"))
+			c, err := w.Collect(t.Context(), "work")
+			f.no(w.Close())
+			if step.want == "" {
+				if !errors.As(err, new(*SubmoduleError)) || !strings.Contains(err.Error(), ": libs/sub: ") {
+					t.Errorf("recorded %s, %v", c, err)
+				}
+				f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+				if got := f.read(w.Root, "work.txt"); got != "work\n" {
+					t.Errorf("work is %q", got)
+				}
+				return
+			}
+			f.no(err)
+			got, err := s.git.out(t.Context(), "diff", "--no-renames", "--name-status", b.Commit, c)
+			if err != nil || got != step.want {
+				t.Errorf("recorded\n%s, %v; want\n%s", got, err, step.want)
+			}
+		})
+	}
+	w := f.checkout(s, Attempt{"r1", "looked at", 1}, b.Commit)
+	f.collect(w)
+	f.write(filepath.Join(w.Root, "libs", "sub", "mine"), "mine\n")
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+	if got := f.read(w.Root, "libs", "sub", "mine"); got != "mine\n" {
+		t.Errorf("the work of a person is %q", got)
+	}
+}

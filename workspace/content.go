@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,8 +15,8 @@ import (
 // checkContent returns an error if a landing would do something else to the files than its diff shows.
 func (s *Store) checkContent(ctx context.Context, how How, p *plan) error {
 	moves, err := p.q.moves(ctx, p.files)
-	if err == nil && how == AsPatch {
-		err = checkSubmodules(moves)
+	if err == nil {
+		err = checkSubmodules(how, moves)
 	}
 	if err == nil {
 		err = s.checkNames(moves)
@@ -23,16 +25,25 @@ func (s *Store) checkContent(ctx context.Context, how How, p *plan) error {
 		err = s.checkHidden(ctx, p.q, moves)
 	}
 	if err == nil {
-		err = p.q.checkEncodings(ctx, p.files, moves)
+		err = p.q.checkAttributes(ctx, p.files, moves)
 	}
 	return err
 }
 
-// checkSubmodules returns an error if a change is one of submodules, which have no files here.
-func checkSubmodules(moves []move) error {
+// checkSubmodules returns an error if a change is one of submodules, which have no files here, and the landing changes only files, or if
+// there are files in the place of a submodule on one side, where the user's own may be.
+func checkSubmodules(how How, moves []move) error {
+	const submodule = "160000"
 	for _, m := range moves {
-		if m.Was == "160000" || m.Mode == "160000" {
+		if m.Was != submodule && m.Mode != submodule {
+			continue
+		}
+		if how == AsPatch {
 			return fmt.Errorf("the change cannot land as a patch, because it changes the submodule %s, and a patch changes only files: use land: branch or land: commit", m.Path)
+		}
+		below := func(other move) bool { return strings.HasPrefix(other.Path, m.Path+"/") }
+		if m.Was != m.Mode && m.Was != "" && m.Mode != "" || slices.ContainsFunc(moves, below) {
+			return fmt.Errorf("the change cannot land, because %s is a submodule only before or after it, and has files otherwise: use land: branch", m.Path)
 		}
 	}
 	return nil
@@ -89,8 +100,11 @@ func (s *Store) checkHidden(ctx context.Context, q *quarantine, moves []move) er
 	return err
 }
 
-// checkEncodings returns an error if a change lets git write its files in another encoding than the one that the diff shows.
-func (q *quarantine) checkEncodings(ctx context.Context, trees [2]tree, moves []move) error {
+// altering are the attributes that let git write other bytes than it has recorded, with the values that do that; "": any.
+var altering = map[string]string{"working-tree-encoding": "", "eol": "crlf", "ident": "set"}
+
+// checkAttributes returns an error if a change lets git write its files with other bytes than the diff shows.
+func (q *quarantine) checkAttributes(ctx context.Context, trees [2]tree, moves []move) error {
 	if !slices.ContainsFunc(moves, func(m move) bool { return path.Base(m.Path) == ".gitattributes" }) {
 		return nil
 	}
@@ -106,16 +120,21 @@ func (q *quarantine) checkEncodings(ctx context.Context, trees [2]tree, moves []
 		if err := g.do(ctx, "read-tree", tree); err != nil {
 			return err
 		}
-		text, _, err := g.run(ctx, strings.NewReader(strings.Join(names, "\x00")), "check-attr", "--cached", "--stdin", "-z", "working-tree-encoding")
+		args := append([]string{"check-attr", "--cached", "--stdin", "-z"}, slices.Sorted(maps.Keys(altering))...)
+		text, _, err := g.run(ctx, strings.NewReader(strings.Join(names, "\x00")), args...)
 		if err != nil {
 			return err
 		}
 		found[side] = records(text)
 	}
-	for i, value := range found[after] {
-		if i >= len(found[before]) || found[before][i] != value {
-			return fmt.Errorf("the change cannot land, because it changes the encoding of %s to %s (working-tree-encoding in .gitattributes), so the file would not be what the change shows: "+
-				"remove that, or use land: branch", found[after][i-i%3], value)
+	if len(found[before]) != len(found[after]) || len(found[after])%3 != 0 {
+		return errors.New("git check-attr: unexpected output")
+	}
+	for i := 2; i < len(found[after]); i += 3 {
+		name, attribute, was, is := found[after][i-2], found[after][i-1], found[before][i], found[after][i]
+		if alters := altering[attribute]; was != is && (alters == "" || was == alters || is == alters) {
+			return fmt.Errorf("the change cannot land, because it changes %s of %s from %s to %s in .gitattributes, so the file would not be what the change shows: "+
+				"remove that, or use land: branch", attribute, name, was, is)
 		}
 	}
 	return nil

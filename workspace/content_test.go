@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,22 @@ func TestLandSubmodule(t *testing.T) {
 	if got := f.git(f.repo, "rev-parse", "HEAD:sub"); got != b.Commit {
 		t.Errorf("the submodule is at %s", got)
 	}
+
+	b = f.capture(s, "r2")
+	for i, place := range []func(sub string){
+		func(sub string) { f.write(sub, "x") },
+		func(sub string) { f.write(filepath.Join(sub, "x"), "x") },
+	} {
+		w := f.checkout(s, Attempt{"r2", fmt.Sprint("place", i), 1}, b.Commit)
+		f.git(w.Root, "rm", "-q", "--cached", "sub")
+		f.git(w.Root, "commit", "-qm", "no submodule")
+		f.no(os.Remove(filepath.Join(w.Root, "sub")))
+		place(filepath.Join(w.Root, "sub"))
+		l := Landing{ID: "land", Run: "r2", How: AsCommit, Base: b.Commit, Commit: f.collect(w)}
+		if _, err := s.Plan(t.Context(), l, 0); err == nil || !strings.Contains(err.Error(), "because sub is a submodule only before or after it") {
+			t.Errorf("error %v", err)
+		}
+	}
 }
 
 // TestLandNotOverFiltered has a file in which a filter of the user hides a line from git.
@@ -112,14 +129,18 @@ func TestLandNotInAnotherEncoding(t *testing.T) {
 	b := f.capture(s, "r1")
 	f.refused(s, b.Commit, f.change(s, "another", b.Commit, map[string]string{
 		".gitattributes": f.read(f.repo, ".gitattributes") + "*.bat working-tree-encoding=UTF-16LE\n", "x.bat": "x\x00\n\x00",
-	}), "the encoding of x.bat to UTF-16LE")
+	}), "working-tree-encoding of x.bat from unspecified to UTF-16LE")
+	f.refused(s, b.Commit, f.change(s, "line ends", b.Commit, map[string]string{"dir/.gitattributes": "*.sh text eol=crlf\n", "dir/x.sh": "x\n"}),
+		"eol of dir/x.sh from unspecified to crlf")
+	f.refused(s, b.Commit, f.change(s, "ident", b.Commit, map[string]string{".gitattributes": f.read(f.repo, ".gitattributes") + "*.c ident\n", "x.c": "$Id$\n"}),
+		"ident of x.c from unspecified to set")
 
 	w := f.checkout(s, Attempt{"r1", "same", 1}, b.Commit)
 	if f.read(w.Root, "x.utf16") != f.read(f.repo, "x.utf16") || f.read(w.Root, "x.dos") != f.read(f.repo, "x.dos") {
 		t.Error("the workspace has other bytes")
 	}
 	files := map[string]string{
-		".gitattributes": f.read(f.repo, ".gitattributes") + "*.txt text\n", "x.utf16": "\xff\xfey\x00\n\x00", "y.utf16": "\xff\xfey\x00\n\x00",
+		".gitattributes": f.read(f.repo, ".gitattributes") + "*.txt text eol=lf\n*.c ident eol=crlf\n", "x.utf16": "\xff\xfey\x00\n\x00", "y.utf16": "\xff\xfey\x00\n\x00",
 		"x.dos": "one\r\n2\r\n", "y.dos": "y\r\n", "a.txt": "changed\n",
 	}
 	for name, text := range files {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// byAgent is the end of the names under which a workspace's .git keeps what makes git run programs.
+// byAgent is the end of the names under which a workspace's .git keeps what makes git run programs, and its home such a .git.
 const byAgent = ".agent"
 
 // disarm makes git safe for a person who looks at a directory in which an agent worked: there is a valid repository whose
@@ -41,8 +41,8 @@ func (w *Workspace) disarm(root string) error {
 		return err
 	}
 	defer tree.Close()
-	if !isRepository(tree) {
-		if err := w.replaceRepository(store, tree, rel); err != nil {
+	if !isRepository(tree, root) {
+		if err := w.replaceRepository(store, rel); err != nil {
 			return err
 		}
 	}
@@ -51,14 +51,22 @@ func (w *Workspace) disarm(root string) error {
 		return err
 	}
 	defer at.Close()
-	// A rebase, for example, has commands that git runs when a person continues it.
-	for _, name := range []string{"hooks", "commondir", "config.worktree", "modules", "rebase-merge", "rebase-apply", "sequencer"} {
+	for _, name := range influential {
 		if err := setAside(at, name); err != nil {
 			return err
 		}
 	}
 	index, err := w.harmlessIndex(root)
 	return errors.Join(err, own(at, "config", w.config()), own(at, "index", index))
+}
+
+// influential are the names in .git of what makes git run programs or work elsewhere, or shows a person something else than what is there.
+var influential = []string{
+	"hooks", "commondir", "config.worktree", "modules", "worktrees", // repositories, and their configurations
+	"remotes", "branches", // where git pushes to and fetches from: a local repository has hooks
+	"rebase-merge", "rebase-apply", "sequencer", // commands that git runs when a person continues
+	"rr-cache", "MERGE_RR", // resolutions that git writes into files
+	"info/attributes", "info/exclude", "info/grafts", // differences, files and commits that git does not show
 }
 
 // makeOurs makes a directory one in which we, and git, can read and write. The error is [errNoDirectory] for a link to one.
@@ -78,25 +86,46 @@ func makeOurs(at *os.Root, dir string) error {
 
 var errNoDirectory = errors.New("not a directory")
 
-// isRepository reports whether git takes the .git of a work tree for its repository. Otherwise, git looks for one further up, or for a
-// bare one in the work tree itself, whose configuration would be the agent's. This is stricter than git: it follows no links.
-func isRepository(tree *os.Root) bool {
+// isRepository reports whether git takes the .git of a work tree for its repository, and writes nowhere else. Otherwise, git looks for one
+// further up, or for a bare one in the work tree itself, whose configuration would be the agent's. This is stricter than git.
+func isRepository(tree *os.Root, root string) bool {
 	for _, dir := range []string{".git", ".git/objects", ".git/refs"} {
 		if makeOurs(tree, dir) != nil {
 			return false
 		}
+	}
+	if ignoreMissing(makeOurs(tree, ".git/info")) != nil {
+		return false
 	}
 	const enough = 1 << 10
 	if info, err := tree.Lstat(".git/HEAD"); err != nil || !info.Mode().IsRegular() || info.Size() > enough {
 		return false
 	}
 	head, err := tree.ReadFile(".git/HEAD")
-	return err == nil && (strings.HasPrefix(string(head), "ref: refs/") || isCommit(strings.TrimRight(string(head), "\n")))
+	if err != nil || !strings.HasPrefix(string(head), "ref: refs/") && !isCommit(strings.TrimRight(string(head), "\n")) {
+		return false
+	}
+	return isPlain(filepath.Join(root, ".git"))
+}
+
+// maxGitFiles is how much the .git of an agent can have to be looked at, which takes less than a second.
+var maxGitFiles = 200_000
+
+// isPlain reports whether there are only files and directories in a .git: git would follow a link, such as one in place of refs/heads, and
+// write into another repository.
+func isPlain(gitDir string) bool {
+	seen := 0
+	return walk(gitDir, func(_ string, mode fs.FileMode, _ *stat, err error) error {
+		if seen++; seen > maxGitFiles || !mode.IsDir() && !mode.IsRegular() {
+			return fs.ErrInvalid
+		}
+		return err
+	}) == nil
 }
 
 // replaceRepository replaces the .git of a work tree, if there is one, by one of ours that has what was checked out. What the
-// agent had is renamed.
-func (w *Workspace) replaceRepository(store, tree *os.Root, rel string) error {
+// agent had is moved beside the work tree: in there it would be recorded.
+func (w *Workspace) replaceRepository(store *os.Root, rel string) error {
 	temp, remove, err := w.store.temp()
 	if err != nil {
 		return err
@@ -110,10 +139,11 @@ func (w *Workspace) replaceRepository(store, tree *os.Root, rel string) error {
 	if err != nil {
 		return err
 	}
-	if err := setAside(tree, ".git"); err != nil {
+	gitDir := filepath.Join(rel, ".git")
+	if _, err := setAsideAs(store, gitDir, filepath.Join(filepath.Dir(rel), "git"+byAgent)); ignoreMissing(err) != nil {
 		return err
 	}
-	return store.Rename(from, filepath.Join(rel, ".git"))
+	return store.Rename(from, gitDir)
 }
 
 // harmlessIndex returns the index of the files as they were checked out. Git does not look into the directories of

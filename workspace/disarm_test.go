@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -82,6 +83,25 @@ func TestKeptDirectoriesAreHarmless(t *testing.T) {
 			f.no(os.Chmod(filepath.Join(root, ".git"), 0))
 			f.no(os.Chmod(root, 0o500))
 		},
+		"remote in a file": func(root string) {
+			f.write(filepath.Join(root, ".git", "remotes", "origin"), "URL: .git/evil\nPush: HEAD:refs/heads/x\n")
+			f.git(root, "init", "-q", "--bare", ".git/evil")
+			f.write(filepath.Join(root, ".git", "evil", "hooks", "pre-receive"), f.read(program))
+			f.no(os.Chmod(filepath.Join(root, ".git", "evil", "hooks", "pre-receive"), 0o755))
+			armed(filepath.Join(root, ".git"))
+		},
+		"remote in the oldest file": func(root string) {
+			f.write(filepath.Join(root, ".git", "branches", "origin"), ".git/evil#hocket\n")
+			f.git(root, "init", "-q", "--bare", ".git/evil")
+			f.write(filepath.Join(root, ".git", "evil", "hooks", "pre-receive"), f.read(program))
+			f.no(os.Chmod(filepath.Join(root, ".git", "evil", "hooks", "pre-receive"), 0o755))
+			armed(filepath.Join(root, ".git"))
+		},
+		"info is a file": func(root string) {
+			f.no(os.RemoveAll(filepath.Join(root, ".git", "info")))
+			f.write(filepath.Join(root, ".git", "info"), "x")
+			armed(filepath.Join(root, ".git"))
+		},
 		"rebase": func(root string) {
 			f.git(root, "commit", "-qm", "x", "--allow-empty")
 			_, _ = run(root, "rebase", "-q", "--exec", "false", "HEAD~1")
@@ -117,7 +137,7 @@ func TestKeptDirectoriesAreHarmless(t *testing.T) {
 			next := f.checkout(s, Attempt{"r1", name, 2}, b.Commit)
 			defer next.Close()
 			left := next.LeftIn
-			for _, args := range [][]string{{"status"}, {"diff"}, {"add", "-A"}, {"commit", "-qm", "mine", "--allow-empty"}, {"rebase", "--continue"}} {
+			for _, args := range [][]string{{"status"}, {"diff"}, {"add", "-A"}, {"commit", "-qm", "mine", "--allow-empty"}, {"rebase", "--continue"}, {"push"}} {
 				_, _ = run(left, args...)
 			}
 			if out, err := run(left, "rev-parse", "HEAD", "--absolute-git-dir"); err != nil || !strings.HasSuffix(out, "/.git") {
@@ -131,6 +151,75 @@ func TestKeptDirectoriesAreHarmless(t *testing.T) {
 				t.Error("files were lost")
 			}
 		})
+	}
+}
+
+// TestLinksInAGitDirectory has an agent that connects its repository with that of the user. What a person does in the directory when the
+// attempt has ended must not change the user's.
+func TestLinksInAGitDirectory(t *testing.T) {
+	f := newFixture(t)
+	f.git(f.repo, "branch", "feature")
+	s := f.open()
+	b := f.capture(s, "r1")
+	users := filepath.Join(f.repo, ".git")
+	for _, name := range []string{"refs/heads", "refs/heads/main", "logs", "packed-refs", "HEAD", "COMMIT_EDITMSG", "objects/pack", "description"} {
+		w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+		link := filepath.Join(w.Root, ".git", filepath.FromSlash(name))
+		f.no(os.RemoveAll(link))
+		f.no(os.Symlink(filepath.Join(users, filepath.FromSlash(name)), link))
+		if name != "HEAD" {
+			f.write(filepath.Join(w.Root, ".git", "HEAD"), "ref: refs/heads/main\n")
+		}
+		f.write(filepath.Join(w.Root, "a.txt"), "changed\n")
+		c := f.collect(w)
+		was := listing(t, users)
+		f.git(w.Root, "commit", "-qam", "mine")
+		_, _ = run(w.Root, "branch", "-D", "feature")
+		same(t, name, was, listing(t, users))
+		f.has(s, c, "a.txt", "changed\n")
+		if info, err := os.Lstat(filepath.Join(w.home, "git"+byAgent, filepath.FromSlash(name))); err != nil || info.Mode().Type() != os.ModeSymlink {
+			t.Errorf("%s: what the agent had was lost: %v", name, err)
+		}
+	}
+}
+
+// TestReplacedGitIsNoWork has an agent that damages its repository. What is kept of that is recorded nowhere, however often the directory is
+// looked at.
+func TestReplacedGitIsNoWork(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	a := Attempt{"r1", "step", 1}
+	w := f.checkout(s, a, b.Commit)
+	f.no(os.Remove(filepath.Join(w.Root, ".git", "HEAD")))
+	f.write(filepath.Join(w.Root, ".git", "secret"), "secret\n")
+	f.write(filepath.Join(w.Root, "a.txt"), "changed\n")
+	c := f.collect(w)
+	f.write(filepath.Join(w.Root, "dir", "b.txt"), "changed by a person\n")
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+	_, last, err := s.Collected(t.Context(), a)
+	f.no(err)
+	if names, err := s.git.out(t.Context(), "diff", "--name-only", c, last); err != nil || names != "dir/b.txt" {
+		t.Errorf("recorded: %s, %v", names, err)
+	}
+}
+
+// TestAgentsWithManyGitFiles has more files in .git than are looked at.
+func TestAgentsWithManyGitFiles(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	defer func(was int) { maxGitFiles = was }(maxGitFiles)
+	maxGitFiles = 100
+	for name, files := range map[string]int{"few": 20, "many": 100} {
+		w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+		for i := range files {
+			f.write(filepath.Join(w.Root, ".git", "x", strconv.Itoa(i)), "")
+		}
+		f.collect(w)
+		if _, err := os.Lstat(filepath.Join(w.home, "git"+byAgent)); (err == nil) != (name == "many") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

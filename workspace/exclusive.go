@@ -106,11 +106,15 @@ func (c *checkout) clear(in *intent) error {
 	return ignoreMissing(os.Remove(c.noting))
 }
 
-// interrupted returns the landing that has left a part of its work, nil if there is none.
+// interrupted returns the landing that has left a part of its work, nil if there is none. What the note says may be damaged, so nothing but
+// the note is removed.
 func (c *checkout) interrupted() (*intent, error) {
 	dir, err := os.ReadFile(c.noting)
 	if err != nil {
 		return nil, ignoreMissing(err)
+	}
+	if !isIntentDir(string(dir)) {
+		return nil, os.Remove(c.noting)
 	}
 	in, err := c.read(string(dir))
 	if err == nil && (in == nil || in.Done) {
@@ -119,13 +123,18 @@ func (c *checkout) interrupted() (*intent, error) {
 	return in, err
 }
 
+// isIntentDir reports whether a text may be where a store has the intent of a landing.
+func isIntentDir(text string) bool {
+	return filepath.IsAbs(text) && text == filepath.Clean(text) && filepath.Base(filepath.Dir(text)) == "land" && !strings.Contains(text, "\x00")
+}
+
 // read reads what is intended in a directory; nil if there is nothing.
 func (c *checkout) read(dir string) (*intent, error) {
 	in := &intent{dir: dir, checkout: c}
 	file := filepath.Join(dir, intentName)
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, removeAll(dir) // it was not complete, so nothing was changed, or nothing is left of it
+		return nil, nil //nolint:nilnil // it was not complete, so nothing was changed, or nothing is left of it
 	}
 	if err != nil {
 		return nil, err

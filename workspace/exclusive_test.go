@@ -226,6 +226,36 @@ func TestDamagedIntent(t *testing.T) {
 	f.status(" M a.txt\n M dir/b.txt")
 }
 
+// TestDamagedNote has notes that lead to no landing. Only the note is removed.
+func TestDamagedNote(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	victim := filepath.Join(t.TempDir(), "land", "victim")
+	f.write(filepath.Join(victim, "deep", "precious"), "precious\n")
+	t.Chdir(victim)
+	file, err := s.lockFile()
+	f.no(err)
+	for i, text := range []string{victim, victim + "/deep", victim + "/deep/precious", ".", "deep", "", "x\x00"} {
+		f.write(noteBeside(file), text)
+		run := fmt.Sprint("r", i+2)
+		_, err := s.Capture(t.Context(), run, nil)
+		if got := f.read(victim, "deep", "precious"); got != "precious\n" || err != nil {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+		if _, err := os.Lstat(noteBeside(file)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%q: the note is still there: %v", text, err)
+		}
+	}
+	// A landing that was killed before it was complete.
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
+	f.write(filepath.Join(s.intentDir(l), "new", "a.txt"), "half")
+	f.write(noteBeside(file), s.intentDir(l))
+	f.land(s, l)
+	f.status(" M a.txt")
+}
+
 // TestIndexWithoutLinks has a file system that has no hard links.
 func TestIndexWithoutLinks(t *testing.T) {
 	f := newFixture(t)

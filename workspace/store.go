@@ -216,10 +216,18 @@ func (s *Store) create() error {
 			return err
 		}
 	}
-	config, err := os.ReadFile(filepath.Join(dir, "config"))
-	switch want := repositoryConfig(format, "bare = true"); {
-	case err == nil && string(config) != want:
-		return fmt.Errorf("%s was created for another format of object names: the repository of the project was replaced; remove %s to start anew", dir, s.dir)
+	file := filepath.Join(dir, "config")
+	config, err := os.ReadFile(file)
+	switch want := bareConfig(format); {
+	case err == nil && string(config) == want:
+	case err == nil && (string(config) == bareConfig("sha1") || string(config) == bareConfig("sha256")):
+		return fmt.Errorf("%s was created for another format of object names: the repository of the project was replaced; move %s elsewhere to start anew", dir, s.dir)
+	case err == nil:
+		return fmt.Errorf("%s is damaged or was edited: remove only this file, and it is written again", file)
+	case errors.Is(err, os.ErrNotExist) && isDirectory(filepath.Join(dir, "objects")) == nil: // somebody has removed it
+		if err := wholefile.Write(file, []byte(want), 0o600); err != nil {
+			return err
+		}
 	case errors.Is(err, os.ErrNotExist):
 		// In another place first: several processes may do this at once.
 		temp, remove, err := s.temp()
@@ -273,6 +281,9 @@ func repositoryConfig(format string, core ...string) string {
 	}
 	return "[core]\n\trepositoryFormatVersion = " + version + "\n\t" + strings.Join(core, "\n\t") + "\n" + extension
 }
+
+// bareConfig returns the configuration of a store's repository.
+func bareConfig(format string) string { return repositoryConfig(format, "bare = true") }
 
 // replace writes a file if its content differs. An empty file is removed.
 func replace(file string, data []byte) error {

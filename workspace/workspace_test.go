@@ -379,6 +379,30 @@ func TestRepositoryOfAnotherUser(t *testing.T) {
 	f.capture(f.open(), "r1")
 }
 
+// TestDamagedConfiguration has a store whose configuration is not what we wrote. What it has recorded is still there after what the error
+// says.
+func TestDamagedConfiguration(t *testing.T) {
+	f := newFixture(t)
+	b := f.capture(f.open(), "r1")
+	config := filepath.Join(f.state, "store.git", "config")
+	was := f.read(config)
+	for _, text := range []string{"junk\n", "", was + "[core]\n\tworktree = /\n"} {
+		f.write(config, text)
+		if _, err := Open(t.Context(), f.state, f.repo); err == nil || !strings.Contains(err.Error(), "config is damaged or was edited: remove only this file") {
+			t.Errorf("%q: error %v", text, err)
+		}
+		f.no(os.Remove(config))
+		f.has(f.open(), b.Commit, "dir/b.txt", "b\n")
+		if got := f.read(config); got != was {
+			t.Errorf("the configuration is %q", got)
+		}
+	}
+	f.write(config, bareConfig("sha256"))
+	if _, err := Open(t.Context(), f.state, f.repo); err == nil || !strings.Contains(err.Error(), "another format") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestVersion(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"git version 2.39.5": true, "git version 2.38.0.windows.1": true, "git version 3.0.0": true,
