@@ -200,8 +200,9 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	return commit, now.digest(), nil
 }
 
-// emptySubmodules returns those submodules that the index still has and that are empty directories, as they were checked out. Where
-// there is none or something else than a directory, git records that.
+// emptySubmodules returns those submodules that the index still has and that are empty directories, as they were checked out, or filled
+// by git: what is changed in that repository is left out, as in the user's checkout. Where there is none or something else than a directory,
+// git records that.
 func (w *Workspace) emptySubmodules(ctx context.Context, q *quarantine, known []string) (empty []string, err error) {
 	if len(known) == 0 {
 		return nil, nil
@@ -229,7 +230,7 @@ func (w *Workspace) emptySubmodules(ctx context.Context, q *quarantine, known []
 		}
 		if is, err := isEmpty(root, name); err != nil {
 			return nil, err
-		} else if is {
+		} else if _, err := root.Lstat(filepath.Join(filepath.FromSlash(name), ".git")); is || err == nil {
 			empty = append(empty, name)
 		} else {
 			full = append(full, name)

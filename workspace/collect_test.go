@@ -244,7 +244,7 @@ func TestSubmodulesOfAnAgent(t *testing.T) {
 			f.write(filepath.Join(sub, "x"), "x")
 		}, ""},
 		"a directory in it": {func(_, sub string) { f.mkdir(filepath.Join(sub, "x")) }, ""},
-		"a repository":      {func(_, sub string) { f.git(sub, "init", "-q") }, ""},
+		"its repository":    {func(_, sub string) { f.git(sub, "init", "-q"); f.write(filepath.Join(sub, "x"), "x") }, "A\twork.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)

@@ -124,11 +124,6 @@ func TestNothingOfAWorkspaceRuns(t *testing.T) {
 		t.Error("the workspace is harmless:", err)
 	}
 
-	if _, err := w.Collect(t.Context(), "work"); !errors.As(err, new(*SubmoduleError)) {
-		t.Errorf("error %v", err)
-	}
-	f.no(os.RemoveAll(filepath.Join(w.Root, "lib")))
-	f.mkdir(filepath.Join(w.Root, "lib"))
 	c := f.collect(w)
 	for _, args := range [][]string{{"status"}, {"diff"}, {"log", "-p"}, {"commit", "-qm", "a person's", "--allow-empty"}} {
 		if out, err := run(w.Root, args...); err != nil {
