@@ -32,7 +32,7 @@ func (s *Store) checkContent(ctx context.Context, how How, p *plan) error {
 func checkSubmodules(moves []move) error {
 	for _, m := range moves {
 		if m.Was == "160000" || m.Mode == "160000" {
-			return fmt.Errorf("the change cannot land as a patch, because it changes the submodule %s, and a patch changes only files: use land: branch or land: commit", m.Path)
+			return fmt.Errorf("the change cannot land as a patch, because it changes the submodule %s, and a patch changes only files: use land: branch or land: commit", Shown(m.Path))
 		}
 	}
 	return nil
@@ -55,7 +55,7 @@ func (s *Store) checkNames(moves []move) error {
 				continue
 			}
 			if old, err := stat(gone); err == nil && os.SameFile(old, there) {
-				return fmt.Errorf("the change cannot land, because it renames %s to %s, which are the same file in %s: rename it there first, or use land: branch", gone.Path, made.Path, s.root)
+				return fmt.Errorf("the change cannot land, because it renames %s to %s, which are the same file in %s: rename it there first, or use land: branch", Shown(gone.Path), Shown(made.Path), s.root)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func (s *Store) checkHidden(ctx context.Context, q *quarantine, moves []move) er
 	text, err := g.out(ctx, "diff-files", "--name-only", "-z", "--diff-filter=M")
 	if names := records(text); err == nil && len(names) > 0 {
 		err = fmt.Errorf("the change cannot land, because %s has other content than git has recorded, which git status does not show and the landing would overwrite: "+
-			"if a filter in .gitattributes is the reason, use land: branch", names[0])
+			"if a filter in .gitattributes is the reason, use land: branch", Shown(names[0]))
 	}
 	return err
 }
@@ -115,7 +115,7 @@ func (q *quarantine) checkEncodings(ctx context.Context, trees [2]tree, moves []
 	for i, value := range found[after] {
 		if i >= len(found[before]) || found[before][i] != value {
 			return fmt.Errorf("the change cannot land, because it changes the encoding of %s to %s (working-tree-encoding in .gitattributes), so the file would not be what the change shows: "+
-				"remove that, or use land: branch", found[after][i-i%3], value)
+				"remove that, or use land: branch", Shown(found[after][i-i%3]), Shown(value))
 		}
 	}
 	return nil
