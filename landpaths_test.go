@@ -11,12 +11,13 @@ import (
 func TestFilesOfLongDiff(t *testing.T) {
 	d := workspace.Diff{Truncated: true, Files: []workspace.File{
 		{Path: "ä b.go", Status: workspace.Modified}, {Path: "x\n\nchange 00", Status: workspace.Added}, {Path: "caf\xe9", From: "a, b", Status: workspace.Renamed},
-		{Path: "zz, and 0 more", Status: workspace.Deleted},
+		{Path: "zz, and 0 more", Status: workspace.Deleted}, {Path: "src/new.go", From: "src/old.go", Status: workspace.Renamed},
 	}}
 	want := `modified "ä b.go"
 added "x\n\nchange 00"
 renamed "caf\xe9" from "a, b"
 deleted "zz, and 0 more"
+renamed src/new.go from src/old.go
 `
 	if got := fileList(d); got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/extract"
 	"github.com/hocket-dev/hocket/workspace"
@@ -96,11 +95,12 @@ func plural(n int, word string) string {
 func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *engine.Answer) driver.Outcome {
 	var list []string
 	for _, f := range m.Conflicts {
-		list = append(list, fmt.Sprintf("%s (%s)", f.Path, f.Kind))
+		list = append(list, fmt.Sprintf("%s (%s)", workspace.Shown(f.Path), f.Kind))
 	}
-	conflict := fmt.Sprintf("the changes of %s and %s conflict in %s", m.Sides[0].Name, m.Sides[1].Name, strings.Join(list, ", "))
+	in := workspace.Listed(list, 10)
+	conflict := fmt.Sprintf("the changes of %s and %s conflict in %s", m.Sides[0].Name, m.Sides[1].Name, in)
 	if m.Sides[0].Name == workspace.MergedBefore {
-		conflict = fmt.Sprintf("the changes of %s and those merged before conflict in %s", m.Sides[1].Name, strings.Join(list, ", "))
+		conflict = fmt.Sprintf("the changes of %s and those merged before conflict in %s", m.Sides[1].Name, in)
 	}
 	if c.task.Agent == workflow.MergeAgent && !c.task.ByPerson() {
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: conflict + "; with on_conflict in the merge, a person or an agent resolves that", Permanent: true}}
@@ -110,7 +110,7 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 		return c.askResolved(ctx, m, conflict, answer)
 	}
 	with := *c.task
-	with.Prompt = strings.TrimSpace(fmt.Sprintf("%s\n\nThe changes of several agents conflict. Resolve the conflicts in the files below, in this directory: keep what each side intended, and leave no conflict markers. A file that one side changed and another one deleted is there without markers: keep or delete it.\n\n%s", c.task.Prompt, conflictList(m.Conflicts)))
+	with.Prompt = strings.TrimSpace(fmt.Sprintf("%s\n\nThe changes of several agents conflict. Resolve the conflicts in the files below, in this directory: keep what each side intended, and leave no conflict markers. A file that one side changed and another one deleted is there without markers: keep or delete it.\n\n%s", c.task.Prompt, conflictList(m)))
 	one := *c
 	one.task = &with
 	out := one.work(ctx, m.Commit)
@@ -123,10 +123,10 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 	return c.checkMarkers(ctx, out, m.Conflicts)
 }
 
-func conflictList(conflicts []workspace.Conflict) string {
+func conflictList(m workspace.Merged) string {
 	var b strings.Builder
-	for _, f := range conflicts {
-		fmt.Fprintf(&b, "- %s: %s\n", f.Path, cmp.Or(f.Message, f.Kind))
+	for _, f := range m.Conflicts {
+		fmt.Fprintf(&b, "- %s: %s\n", workspace.Shown(f.Path), m.About(f))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -145,13 +145,10 @@ func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, confli
 
 func places(markers []workspace.Marker) string {
 	var list []string
-	for _, m := range markers[:min(len(markers), 5)] {
-		list = append(list, fmt.Sprintf("%s:%d", m.Path, m.Line))
+	for _, m := range markers {
+		list = append(list, fmt.Sprintf("%s:%d", workspace.Shown(m.Path), m.Line))
 	}
-	if len(markers) > 5 {
-		list = append(list, fmt.Sprintf("and %d more", len(markers)-5))
-	}
-	return strings.Join(list, ", ")
+	return workspace.Listed(list, 5)
 }
 
 // GiveUp is the answer of a person who does not resolve the conflicts of a merge.
@@ -215,32 +212,30 @@ func conflictHelp(m workspace.Merged) string {
 	var files []string
 	for _, f := range m.Conflicts {
 		files = append(files, f.Path)
-		exact = exact && !f.Renamed && (f.Kind == "contents" || f.Kind == "modify/delete" || f.Kind == "binary")
+		exact = exact && !f.Renamed && workspace.IsPlain(f.Path) && (f.Kind == "contents" || f.Kind == "modify/delete" || f.Kind == "binary")
 		if f.Kind != "contents" {
-			b.WriteString(f.Message + "\n")
+			fmt.Fprintf(&b, "%s: %s.\n", workspace.Shown(f.Path), m.About(f))
 			continue
 		}
 		marked = true
 		if f.Renamed {
-			fmt.Fprintf(&b, "%s has another name on one side, which is at its markers.\n", f.Path)
+			fmt.Fprintf(&b, "%s has another name on one side, which is at its markers.\n", workspace.Shown(f.Path))
 		}
 	}
 	a, other := m.Sides[0], m.Sides[1]
 	if marked {
 		fmt.Fprintf(&b, "The lines from <<<<<<< to ======= are those of %s, and from there to >>>>>>> those of %s.\n", a.Name, other.Name)
 	}
-	if all := strings.Join(files, ""); !exact || len(all) > 200 || !plainPaths().MatchString(all) {
-		files = []string{"FILE"}
+	all := strings.Join(files, " ")
+	if !exact || len(all) > 200 {
+		all = "FILE"
 	}
-	b.WriteString("To take files as one side has them, run in the directory (a dot means all files; what that side does not have is removed):\n")
+	fmt.Fprintf(&b, "To take files as %s has them, run the first of these commands in the directory; the second takes them as %s has them. What that side does not have is removed. A dot in place of the names means all files.\n", a.Name, other.Name)
 	for _, side := range m.Sides {
-		fmt.Fprintf(&b, "  git restore -s %.12s -- %s   # %s\n", side.Commit, strings.Join(files, " "), side.Name)
+		fmt.Fprintf(&b, "  git restore -s %.12s -- %s\n", side.Commit, all)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
-
-// plainPaths matches paths that mean the same in every shell. Agents choose the names of files.
-var plainPaths = lazy.Regexp(`^[A-Za-z0-9_./-]+$`)
 
 // unresolved is the outcome if a person gives up.
 func unresolved(conflict string) driver.Outcome {
@@ -319,8 +314,8 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	return out
 }
 
-// fileList lists the files of a diff that is not shown completely. Each has its own line and is quoted, so that no name looks like
-// another file, or like another part of a question.
+// fileList lists the files of a diff that is not shown completely. Each has its own line, so that no name looks like another
+// file, or like another part of a question.
 func fileList(d workspace.Diff) string {
 	const most = 1000
 	var list strings.Builder
@@ -329,9 +324,9 @@ func fileList(d workspace.Diff) string {
 			fmt.Fprintf(&list, "… and %d more\n", len(d.Files)-most)
 			break
 		}
-		fmt.Fprintf(&list, "%s %q", f.Status, f.Path)
+		fmt.Fprintf(&list, "%s %s", f.Status, workspace.Shown(f.Path))
 		if f.From != "" {
-			fmt.Fprintf(&list, " from %q", f.From)
+			fmt.Fprintf(&list, " from %s", workspace.Shown(f.From))
 		}
 		list.WriteByte('\n')
 	}

@@ -120,15 +120,25 @@ func (a *app) failedText(ctx context.Context, d *drive, res engine.Result) strin
 		reason = " " + indentLines(reason)
 	}
 	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + reason + "\n")
+	failed := hocket.FailedSteps(&res)
+	var first engine.StepResult
+	if len(failed) > 0 {
+		first = res.Steps[slices.IndexFunc(res.Steps, func(s engine.StepResult) bool { return s.Address == failed[0] })]
+	}
+	switch first.Agent {
+	case workflow.LandAgent:
+		b.WriteString("nothing has landed; what the steps have made is kept\n")
+	case workflow.MergeAgent:
+		b.WriteString("what the steps have made is kept; a plan with another on_conflict can continue\n")
+	}
 	b.WriteString("  " + a.self("show", id) + "\n")
-	if failed := hocket.FailedSteps(&res); len(failed) > 0 {
-		first := res.Steps[slices.IndexFunc(res.Steps, func(s engine.StepResult) bool { return s.Address == failed[0] })]
+	if len(failed) > 0 {
 		switch {
 		case first.Agent == workflow.LandAgent:
-			b.WriteString("  " + a.self("diff", id) + "   # nothing has landed; this is kept\n")
+			b.WriteString("  " + a.self("diff", id) + "\n")
 		case first.Agent == workflow.MergeAgent:
-			b.WriteString("  " + a.self("diff", id) + "   # what the steps have made is kept\n")
-			b.WriteString("  " + a.self("replan", id, "--with", "FILE") + "   # continues with another on_conflict\n")
+			b.WriteString("  " + a.self("diff", id) + "\n")
+			b.WriteString("  " + a.self("replan", id, "--with", "FILE") + "\n")
 		case first.Attempts > 0 && first.Agent != "": // others have no log
 			b.WriteString("  " + a.self("logs", id, first.Address) + "\n")
 		}

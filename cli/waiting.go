@@ -61,35 +61,75 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 	for _, line := range style.Asked(q.Text, q.Detail, "  ") {
 		b.WriteString(line + "\n")
 	}
+	choices := a.choices(run, q)
+	b.WriteString(meanings(choices, style))
 	b.WriteString(style.Paint(view.Dim, "to answer:") + "\n")
-	if q.Kind == engine.ReplanQuestion {
-		b.WriteString("  " + strings.Replace(a.self("replan", run, "WORDS", "--resume"), " WORDS ", ` "WORDS" `, 1) + style.Paint(view.Dim, "   # a model changes the plan as you say") + "\n")
-		b.WriteString("  " + a.replanCommand(run) + style.Paint(view.Dim, "   # continue with a new plan") + "\n")
-	}
 	if dir := hocket.ConflictDirectory(q); dir != "" {
 		if _, err := os.Stat(dir); err == nil { // on this machine; in a line that is not wrapped, so that it can be copied
 			b.WriteString("  cd " + quoteWord(dir) + "\n")
 		}
 	}
-	custom := ""
-	if q.Custom {
-		custom = "  " + a.answerCommand(run, q, anyAnswer(q))
+	for _, c := range choices {
+		b.WriteString("  " + c.command + "\n")
 	}
-	if q.Kind == engine.BudgetQuestion && custom != "" {
-		b.WriteString(custom + "\n")
+	return b.String()
+}
+
+// choice is one way to answer a question.
+type choice struct {
+	command string
+	word    string // in the command, that tells it from the others
+	about   string // what it means; may be ""
+}
+
+// choices lists how a question can be answered.
+func (a *app) choices(run string, q hocket.Question) (list []choice) {
+	if q.Kind == engine.ReplanQuestion {
+		words := strings.Replace(a.self("replan", run, "WORDS", "--resume"), " WORDS ", ` "WORDS" `, 1)
+		list = append(list, choice{words, "WORDS", "a model changes the plan as you say"}, choice{a.replanCommand(run), "FILE", "continue with a new plan"})
+	}
+	custom := choice{a.answerCommand(run, q, anyAnswer(q)), anyAnswer(q), ""}
+	if q.Custom && q.Kind == engine.BudgetQuestion {
+		list = append(list, custom)
 	}
 	for _, o := range q.Options {
-		line := a.answerCommand(run, q, o.Value)
-		if about := aboutOption(o.Label, o.Value, o.Description); about != "" {
-			line += style.Paint(view.Dim, "   # "+about)
-		}
-		b.WriteString("  " + line + "\n")
+		list = append(list, choice{a.answerCommand(run, q, o.Value), view.Line(o.Value), aboutOption(o.Label, o.Value, o.Description)})
 	}
-	if q.Kind != engine.BudgetQuestion && custom != "" {
+	if q.Custom && q.Kind != engine.BudgetQuestion {
 		if len(q.Options) > 0 {
-			custom += style.Paint(view.Dim, "   # any other text")
+			custom.about = "any other text"
 		}
-		b.WriteString(custom + "\n")
+		list = append(list, custom)
+	}
+	return list
+}
+
+// meanings says what choices mean, above their commands: there are shells that take a comment behind a command as a part of it.
+func meanings(choices []choice, style view.Style) string {
+	const indent, gap, widest = 2, 2, 16
+	column := 0
+	for _, c := range choices {
+		if w := view.Width(c.word); c.about != "" && w <= widest {
+			column = max(column, w)
+		}
+	}
+	var b strings.Builder
+	for _, c := range choices {
+		if c.about == "" {
+			continue
+		}
+		if b.Len() == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(strings.Repeat(" ", indent) + c.word)
+		before := strings.Repeat(" ", max(column-view.Width(c.word), 0)+gap)
+		if view.Width(c.word) > column {
+			before = "\n" + strings.Repeat(" ", indent+column+gap)
+		}
+		for _, row := range style.Wrap(c.about, indent+column+gap) {
+			b.WriteString(before + style.Paint(view.Dim, row) + "\n")
+			before = strings.Repeat(" ", indent+column+gap)
+		}
 	}
 	return b.String()
 }

@@ -67,7 +67,7 @@ steps:
 	run("git", "branch", "topic")
 	got := run("hocket", "answer", id, "ship", "land", "--resume")
 	says(got, "branch topic exists already: rename or remove it, or choose another name")
-	says(got, "hocket diff "+id+"   # nothing has landed; this is kept\n")
+	says(got, "\nnothing has landed; what the steps have made is kept\n  hocket show "+id+"\n  hocket diff "+id+"\n")
 	says(run("hocket", "diff", id), "+two")
 	run("git", "branch", "-m", "topic", "other")
 	says(run("hocket", "retry", id), "as the new branch topic?")
@@ -115,8 +115,8 @@ steps:
 		t.Fatal(err)
 	}
 	again := run("hocket", "answer", id, "ship", "land", "--resume")
-	command := regexp.MustCompile(`hocket (answer \S+ ship land --change [0-9a-f]{8} --resume)   # exactly this change\n`).FindStringSubmatch(again)
-	if command == nil || !strings.Contains(again, "hocket answer "+id+" ship reject --resume ") {
+	command := regexp.MustCompile(`hocket (answer \S+ ship land --change [0-9a-f]{8} --resume)\n`).FindStringSubmatch(again)
+	if command == nil || !strings.Contains(again, "hocket answer "+id+" ship reject --resume\n") || !strings.Contains(again, "\n  land    exactly this change\n") {
 		t.Fatalf("it asks again:\n%s", again)
 	}
 	if shown := run("hocket", "show", id, "--json"); !strings.Contains(shown, command[1]) {

@@ -279,7 +279,7 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 			return err
 		}
 		if err := copyTree(ctx, filepath.Join(s.root, filepath.FromSlash(m.Path)), to); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%s: %w", m.Path, errMoved)
+			return fmt.Errorf("%s: %w", Shown(m.Path), errMoved)
 		} else if err != nil {
 			return err
 		}
@@ -458,11 +458,14 @@ func (s *Store) undo(ctx context.Context, in *intent) (kept []string, err error)
 	return kept, errors.Join(err, in.drop())
 }
 
+// maxKept is how many files a message names if a person has to look at each.
+const maxKept = 100
+
 // keptError means that files keep their part of a landing that was undone.
 type keptError struct{ files []string }
 
 func (e *keptError) Error() string {
-	return "changed since, so they keep their part of it: " + strings.Join(e.files, ", ")
+	return "changed since, so they keep their part of it: " + shownAll(e.files, maxKept)
 }
 
 // drop forgets a landing. What it needs is removed after it is known that there is none.

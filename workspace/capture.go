@@ -121,7 +121,7 @@ func (s *Store) scan(ctx context.Context, to *quarantine, include []string) (fil
 		return "", nil, err
 	}
 	for _, l := range links {
-		warnings = append(warnings, fmt.Sprintf("%s is a submodule: changes in it are not captured, and it is empty in workspaces", l))
+		warnings = append(warnings, fmt.Sprintf("%s is a submodule: changes in it are not captured, and it is empty in workspaces", Shown(l)))
 	}
 	aside := s.aside(ctx, q, links)
 	if err := s.checkSize(ctx, q, aside); err != nil {
@@ -132,10 +132,10 @@ func (s *Store) scan(ctx context.Context, to *quarantine, include []string) (fil
 		return "", nil, err
 	}
 	for _, dir := range found.unread {
-		warnings = append(warnings, fmt.Sprintf("%s cannot be read: its files are not captured", dir))
+		warnings = append(warnings, fmt.Sprintf("%s cannot be read: its files are not captured", Shown(dir)))
 	}
 	for _, n := range found.nested {
-		warnings = append(warnings, fmt.Sprintf("%s is a repository of its own: its files are not captured", n))
+		warnings = append(warnings, fmt.Sprintf("%s is a repository of its own: its files are not captured", Shown(n)))
 	}
 	if err := s.include(ctx, q, include); err != nil {
 		return "", nil, err
@@ -188,7 +188,7 @@ func (s *Store) checkSize(ctx context.Context, q *quarantine, aside []string) er
 		}
 	}
 	if sum > maxUntracked {
-		return fmt.Errorf("untracked files in %s have %d MB, more than the %d MB that can be captured; the largest is %s: add what workspaces do not need to .gitignore", s.root, sum>>20, maxUntracked>>20, largest)
+		return fmt.Errorf("untracked files in %s have %d MB, more than the %d MB that can be captured; the largest is %s: add what workspaces do not need to .gitignore", s.root, sum>>20, maxUntracked>>20, Shown(largest))
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (s *Store) include(ctx context.Context, q *quarantine, patterns []string) e
 		return nil
 	}
 	if i := slices.IndexFunc(files, func(name string) bool { return strings.HasSuffix(name, "/") }); i >= 0 {
-		return fmt.Errorf("%s is a repository of its own, and cannot be included in workspaces: name files in it, or remove the pattern", files[i])
+		return fmt.Errorf("%s is a repository of its own, and cannot be included in workspaces: name files in it, or remove the pattern", Shown(files[i]))
 	}
 	_, err = g.with("GIT_LITERAL_PATHSPECS=1").input(ctx, strings.Join(files, "\x00"), "add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul")
 	return err
@@ -333,7 +333,7 @@ func (q *quarantine) gitlinks(ctx context.Context) (links []string, err error) {
 	entries, err := q.entries(ctx)
 	for _, e := range entries {
 		if e.stage != 0 {
-			return nil, fmt.Errorf("%s is unmerged: finish or abort the merge first", e.name)
+			return nil, fmt.Errorf("%s is unmerged: finish or abort the merge first", Shown(e.name))
 		}
 		if e.mode == gitlink {
 			links = append(links, e.name)
@@ -390,7 +390,7 @@ func (q *quarantine) add(ctx context.Context, links, except []string) (found lef
 		}
 		if path, ok := strings.CutSuffix(line, "does not have a commit checked out"); ok && err != nil {
 			path = strings.Trim(strings.TrimSpace(strings.TrimPrefix(path, "error: ")), "'/")
-			return found, fmt.Errorf("%s is a git repository without commits, whose files git does not add: commit there, remove its .git, or ignore it", path)
+			return found, fmt.Errorf("%s is a git repository without commits, whose files git does not add: commit there, remove its .git, or ignore it", Shown(path))
 		}
 	}
 	if err != nil {

@@ -27,14 +27,14 @@ import (
 type NestedError struct{ Paths []string }
 
 func (e *NestedError) Error() string {
-	return fmt.Sprintf("a repository inside the workspace cannot be captured: %s: remove its .git, or ignore it", strings.Join(e.Paths, ", "))
+	return fmt.Sprintf("a repository inside the workspace cannot be captured: %s: remove its .git, or ignore it", shownAll(e.Paths, maxListed))
 }
 
 // SubmoduleError means that there are files where submodules belong. Git would leave them out.
 type SubmoduleError struct{ Paths []string }
 
 func (e *SubmoduleError) Error() string {
-	return fmt.Sprintf("the files of a submodule cannot be captured: %s: move what you need of them elsewhere, and empty the directory, for example with git submodule deinit -f", strings.Join(e.Paths, ", "))
+	return fmt.Sprintf("the files of a submodule cannot be captured: %s: move what you need of them elsewhere, and empty the directory, for example with git submodule deinit -f", shownAll(e.Paths, maxListed))
 }
 
 // UnreadableError means that directories in a workspace cannot be read, so that their files would be lost: they belong to another
@@ -42,12 +42,7 @@ func (e *SubmoduleError) Error() string {
 type UnreadableError struct{ Dirs []string }
 
 func (e *UnreadableError) Error() string {
-	const most = 300
-	list := strings.Join(e.Dirs, ", ")
-	if len(list) > most {
-		list = list[:most] + "…"
-	}
-	return fmt.Sprintf("the files of a directory cannot be read: %s: change its owner or its path, or ignore it", list)
+	return fmt.Sprintf("the files of a directory cannot be read: %s: change its owner or its path, or ignore it", shownAll(e.Dirs, maxListed))
 }
 
 // makeReadable makes directories readable for git, which leaves out others. It returns an error if git would wait forever for a
@@ -73,7 +68,7 @@ func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s st
 		case mode.IsDir() && mode.Perm()&need != need && name != "":
 			_ = root.Chmod(name, mode.Perm()|need) // it may belong to another user
 		case readByGit[path.Base(name)] && !mode.IsDir() && !mode.IsRegular() && mode.Type() != fs.ModeSymlink:
-			return fmt.Errorf("%s is not a regular file: remove it", name)
+			return fmt.Errorf("%s is not a regular file: remove it", Shown(name))
 		}
 		if s != nil {
 			see(name, *s)

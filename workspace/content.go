@@ -39,11 +39,11 @@ func checkSubmodules(how How, moves []move) error {
 			continue
 		}
 		if how == AsPatch {
-			return fmt.Errorf("the change cannot land as a patch, because it changes the submodule %s, and a patch changes only files: use land: branch or land: commit", m.Path)
+			return fmt.Errorf("the change cannot land as a patch, because it changes the submodule %s, and a patch changes only files: use land: branch or land: commit", Shown(m.Path))
 		}
 		below := func(other move) bool { return strings.HasPrefix(other.Path, m.Path+"/") }
 		if m.Was != m.Mode && m.Was != "" && m.Mode != "" || slices.ContainsFunc(moves, below) {
-			return fmt.Errorf("the change cannot land, because %s is a submodule only before or after it, and has files otherwise: use land: branch", m.Path)
+			return fmt.Errorf("the change cannot land, because %s is a submodule only before or after it, and has files otherwise: use land: branch", Shown(m.Path))
 		}
 	}
 	return nil
@@ -66,7 +66,7 @@ func (s *Store) checkNames(moves []move) error {
 				continue
 			}
 			if old, err := stat(gone); err == nil && os.SameFile(old, there) {
-				return fmt.Errorf("the change cannot land, because it renames %s to %s, which are the same file in %s: rename it there first, or use land: branch", gone.Path, made.Path, s.root)
+				return fmt.Errorf("the change cannot land, because it renames %s to %s, which are the same file in %s: rename it there first, or use land: branch", Shown(gone.Path), Shown(made.Path), s.root)
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (s *Store) checkHidden(ctx context.Context, q *quarantine, moves []move) er
 	text, err := g.out(ctx, "diff-files", "--name-only", "-z", "--diff-filter=M")
 	if names := records(text); err == nil && len(names) > 0 {
 		err = fmt.Errorf("the change cannot land, because %s has other content than git has recorded, which git status does not show and the landing would overwrite: "+
-			"if a filter in .gitattributes is the reason, use land: branch", names[0])
+			"if a filter in .gitattributes is the reason, use land: branch", Shown(names[0]))
 	}
 	return err
 }
@@ -134,7 +134,7 @@ func (q *quarantine) checkAttributes(ctx context.Context, trees [2]tree, moves [
 		name, attribute, was, is := found[after][i-2], found[after][i-1], found[before][i], found[after][i]
 		if alters := altering[attribute]; was != is && (alters == "" || was == alters || is == alters) {
 			return fmt.Errorf("the change cannot land, because it changes %s of %s from %s to %s in .gitattributes, so the file would not be what the change shows: "+
-				"remove that, or use land: branch", attribute, name, was, is)
+				"remove that, or use land: branch", attribute, Shown(name), Shown(was), Shown(is))
 		}
 	}
 	return nil

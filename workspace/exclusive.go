@@ -213,7 +213,7 @@ func (e Ended) String() string {
 	case e.Done:
 		return "the landing of run " + e.Run + ", whose process was killed, was complete: the change stays"
 	case e.Kept != nil:
-		return "the landing of run " + e.Run + ", whose process was killed, was taken back, except in files that you have changed or committed since: " + strings.Join(e.Kept, ", ")
+		return "the landing of run " + e.Run + ", whose process was killed, was taken back, except in files that you have changed or committed since: " + shownAll(e.Kept, maxKept)
 	}
 	return "the landing of run " + e.Run + ", whose process was killed, was taken back"
 }

@@ -44,7 +44,7 @@ func (e *blockedError) Error() string {
 	if e.link {
 		what = "is a symbolic link"
 	}
-	return fmt.Sprintf("%s cannot be changed: %s %s; move it away, or use land: branch", e.path, e.by, what)
+	return fmt.Sprintf("%s cannot be changed: %s %s; move it away, or use land: branch", Shown(e.path), Shown(e.by), what)
 }
 
 func (e *blockedError) Is(target error) bool { return target == errMoved }
@@ -131,7 +131,7 @@ func (in *intent) changeFiles(ctx context.Context, checkout string) error {
 			if errors.As(err, &blocked) { // it says which file
 				return err
 			}
-			return fmt.Errorf("%s: %w", in.Changes[i].Path, err)
+			return fmt.Errorf("%s: %w", Shown(in.Changes[i].Path), err)
 		}
 	}
 	return nil
@@ -171,7 +171,7 @@ func (in *intent) restoreFiles(checkout string, except map[string]bool) (left []
 		case errors.Is(wrong, errMoved):
 			left = append(left, name)
 		case wrong != nil:
-			err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
+			err = errors.Join(err, fmt.Errorf("%s: %w", Shown(name), wrong))
 		}
 	}
 	in.removeNewDirs(root)
@@ -216,7 +216,7 @@ func (in *intent) side(root *os.Root, m move) (int, error) {
 			return side, err
 		}
 	}
-	return 0, fmt.Errorf("%s: %w", m.Path, errMoved)
+	return 0, fmt.Errorf("%s: %w", Shown(m.Path), errMoved)
 }
 
 // isOn reports whether a file of the user is the same as on a side.
@@ -432,7 +432,7 @@ func (in *intent) giveBack(dir *os.Root, i int) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s was changed twice during the landing: the other version is beside it, in %s", in.Changes[i].Path, kept)
+	return fmt.Errorf("%s was changed twice during the landing: the other version is beside it, in %s", Shown(in.Changes[i].Path), Shown(kept))
 }
 
 // isOurs reports whether the landing has a copy of a file.

@@ -79,14 +79,7 @@ type LandConflictError struct {
 }
 
 func (e *LandConflictError) Error() string {
-	var paths []string
-	for _, c := range e.Conflicts {
-		paths = append(paths, c.Path)
-	}
-	if len(paths) > 10 {
-		paths = append(paths[:10], fmt.Sprintf("and %d more", len(paths)-10))
-	}
-	files := strings.Join(paths, ", ")
+	files := shownAll(pathsOf(e.Conflicts), maxListed)
 	switch {
 	case e.Ignored:
 		return "the change includes " + files + ", which git ignores, so it cannot be committed: have the steps leave that as it is, or use land: patch"
@@ -206,9 +199,13 @@ func (s *Store) checkUnseen(ctx context.Context, d Diff) error {
 				continue
 			}
 			if _, err := os.Lstat(filepath.Join(s.root, filepath.FromSlash(name))); err != nil && mark == "skip-worktree" {
-				return fmt.Errorf("the change cannot land, because %s is not in your sparse checkout: run git sparse-checkout disable, or use land: branch", name)
+				return fmt.Errorf("the change cannot land, because %s is not in your sparse checkout: run git sparse-checkout disable, or use land: branch", Shown(name))
 			}
-			return fmt.Errorf("the change cannot land, because git was told not to look at %[1]s, where you may have changed something: run git update-index --no-%[2]s -- %[1]s, or use land: branch", name, mark)
+			file := name // in a command for a shell
+			if !IsPlain(name) {
+				file = "FILE"
+			}
+			return fmt.Errorf("the change cannot land, because git was told not to look at %s, where you may have changed something: run git update-index --no-%s -- %s, or use land: branch", Shown(name), mark, file)
 		}
 	}
 	return nil
@@ -225,7 +222,7 @@ func (s *Store) checkPaths(d Diff) error {
 			file := filepath.Join(s.root, filepath.FromSlash(name))
 			inGit := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 			if inGit || name != "" && slices.ContainsFunc(dirs, func(dir string) bool { return file == dir || strings.HasPrefix(file, dir+string(filepath.Separator)) }) {
-				return fmt.Errorf("the change cannot land, because %s belongs to git or to Hocket: remove it from the change", name)
+				return fmt.Errorf("the change cannot land, because %s belongs to git or to Hocket: remove it from the change", Shown(name))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -30,12 +31,41 @@ type Merged struct {
 type Conflict struct {
 	Path string
 	// Kind is what git calls the conflict, such as contents, modify/delete, rename/rename or binary.
-	Kind    string
-	Message string
+	Kind string
 	// Renamed means that one of the sides has the file under another name.
 	Renamed bool
 	// versions are the objects that were merged: the one of the base, and those of the sides; "" if there is none.
 	versions [3]string
+	has      [3]bool // which of them there are, also if one is a link or a submodule
+}
+
+// About says what a conflict is, without the name of the file: messages of git have names as they are, which agents choose.
+func (m Merged) About(c Conflict) string {
+	a, b := m.Sides[0].Name, m.Sides[1].Name
+	one, other := a, b // if only one side has the file
+	if !c.has[1] {
+		one, other = b, a
+	}
+	left := "; the directory has the file of " + one
+	switch {
+	case c.Kind == "binary":
+		return fmt.Sprintf("a file without lines, changed in %s and in %s%s", a, b, left)
+	case c.Kind == "modify/delete":
+		return fmt.Sprintf("deleted in %s and modified in %s%s", other, one, left)
+	case c.Kind == "rename/delete":
+		return fmt.Sprintf("renamed in %s and deleted in %s%s", one, other, left)
+	case c.Kind == "rename/rename" && c.has[0]:
+		return fmt.Sprintf("renamed in %s and in %s, each to another name", a, b)
+	case c.Kind == "rename/rename":
+		return "the other name in " + one
+	case c.Kind == "file/directory":
+		return fmt.Sprintf("a file in %s and a directory in %s", one, other)
+	case c.Kind == "contents" && c.has[0]:
+		return fmt.Sprintf("changed in %s and in %s", a, b)
+	case c.Kind == "contents":
+		return fmt.Sprintf("added in %s and in %s", a, b)
+	}
+	return "a conflict that git calls " + c.Kind
 }
 
 // MergedBefore is the name of what several branches were merged into, when the next one conflicts with it.
@@ -149,12 +179,7 @@ func (q *quarantine) mergeTree(ctx context.Context, into, other Branch) (string,
 		return "", nil, fmt.Errorf("git merge-tree: conflicts without files")
 	}
 	names := strings.NewReplacer(into.label(), into.Name, other.label(), other.Name)
-	var files []string
-	for i := range conflicts {
-		files = append(files, conflicts[i].Path)
-		conflicts[i].Message = names.Replace(conflicts[i].Message)
-	}
-	tree, err = q.nameSides(ctx, tree, files, names)
+	tree, err = q.nameSides(ctx, tree, pathsOf(conflicts), names)
 	return tree, conflicts, err
 }
 
@@ -218,10 +243,12 @@ func parseMerge(text string) (tree string, conflicts []Conflict, err error) {
 			return "", nil, unexpected
 		}
 		if n := len(conflicts); n == 0 || conflicts[n-1].Path != path {
-			conflicts = append(conflicts, Conflict{Path: path, Kind: "contents"})
+			conflicts = append(conflicts, Conflict{Path: path})
 		}
+		side := f[2][0] - '1'
+		conflicts[len(conflicts)-1].has[side] = true
 		if f[0] == "100644" || f[0] == "100755" { // neither a link nor a submodule
-			conflicts[len(conflicts)-1].versions[f[2][0]-'1'] = f[1]
+			conflicts[len(conflicts)-1].versions[side] = f[1]
 		}
 		rest = rest[1:]
 	}
@@ -231,17 +258,20 @@ func parseMerge(text string) (tree string, conflicts []Conflict, err error) {
 		if _, err := fmt.Sscanf(rest[0], "%d", &count); err != nil || count < 0 || len(rest) < count+3 {
 			return "", nil, unexpected
 		}
-		paths, kind, message := rest[1:1+count], rest[1+count], strings.TrimSpace(rest[2+count])
+		paths, kind := rest[1:1+count], rest[1+count]
 		rest = rest[count+3:]
 		kind, ok := strings.CutPrefix(kind, "CONFLICT (")
 		if !ok {
 			continue
 		}
 		for i := range conflicts {
-			if c := &conflicts[i]; c.Message == "" && slices.Contains(paths, c.Path) {
-				c.Kind, c.Message = strings.TrimSuffix(kind, ")"), message
+			if c := &conflicts[i]; c.Kind == "" && slices.Contains(paths, c.Path) {
+				c.Kind = strings.TrimSuffix(kind, ")")
 			}
 		}
+	}
+	for i := range conflicts {
+		conflicts[i].Kind = cmp.Or(conflicts[i].Kind, "contents")
 	}
 	return tree, conflicts, nil
 }

@@ -98,7 +98,7 @@ func TestMerge(t *testing.T) {
 	m, err = s.Merge(t.Context(), "r1", []Branch{x, b2, z, y})
 	f.no(err)
 	if len(m.Conflicts) != 2 || m.Next != 3 || m.Conflicts[0].Path != "a.txt" || m.Conflicts[0].Kind != "contents" ||
-		m.Conflicts[1].Path != "dir/b.txt" || m.Conflicts[1].Kind != "modify/delete" || m.Conflicts[1].Message == "" {
+		m.Conflicts[1].Path != "dir/b.txt" || m.Conflicts[1].Kind != "modify/delete" || m.About(m.Conflicts[1]) != "deleted in z and modified in merged; the directory has the file of merged" {
 		t.Errorf("merged %+v", m)
 	}
 	marks, err := s.Markers(t.Context(), m.Commit, append(m.Conflicts, Conflict{Path: "missing"}, Conflict{Path: "run.sh"}))
@@ -116,7 +116,7 @@ func TestMerge(t *testing.T) {
 	// The conflict is resolved in a workspace, and the rest is merged.
 	w := f.checkout(s, Attempt{"r1", "resolve", 1}, m.Commit)
 	text := f.read(w.Root, "a.txt")
-	if !strings.HasPrefix(text, "<<<<<<< merged\n") || !strings.Contains(text, ">>>>>>> z\n") || !strings.Contains(m.Conflicts[1].Message, "deleted in z") {
+	if !strings.HasPrefix(text, "<<<<<<< merged\n") || !strings.Contains(text, ">>>>>>> z\n") {
 		t.Errorf("conflict:\n%s", text)
 	}
 	if marks, err := w.Markers(t.Context(), append(m.Conflicts, Conflict{Path: "missing"})); err != nil || len(marks) != 2 {
@@ -221,5 +221,32 @@ func TestManyConflicts(t *testing.T) {
 	found, err := s.Markers(t.Context(), c, append(conflicts, Conflict{Path: "a.txt"}))
 	if err != nil || len(found) != 2 {
 		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// What a conflict is, is said in words of ours: those of git contain names, as agents choose them.
+func TestAboutConflicts(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	lines := strings.Repeat("a line\n", 20)
+	b := f.capture(s, "r1").Commit
+	from := f.change(s, "from", b, map[string]string{"gone": lines, "moved": lines + "m\n", "bin": "\x00base", "both": lines + "b\n"})
+	x := Branch{"x", f.change(s, "x", from, map[string]string{"gone": "x\n" + lines, "moved": "", "to": lines + "m\n", "bin": "\x00x", "new": "x\n", "both": "", "both.x": lines + "b\n", "d": "x\n"})}
+	y := Branch{"y", f.change(s, "y", from, map[string]string{"gone": "", "moved": "", "bin": "\x00y", "new": "y\n", "both": "", "both.y": lines + "b\n", "d/e": "y\n"})}
+	m, err := s.Merge(t.Context(), "r1", []Branch{x, y})
+	f.no(err)
+	got := map[string]string{}
+	for _, c := range m.Conflicts {
+		path, _, _ := strings.Cut(c.Path, "~")
+		got[path] = m.About(c)
+	}
+	for path, want := range map[string]string{
+		"gone": "deleted in y and modified in x; the directory has the file of x", "to": "renamed in x and deleted in y; the directory has the file of x",
+		"bin": "a file without lines, changed in x and in y; the directory has the file of x", "new": "added in x and in y", "d": "a file in x and a directory in y",
+		"both": "renamed in x and in y, each to another name", "both.x": "the other name in x", "both.y": "the other name in y",
+	} {
+		if got[path] != want {
+			t.Errorf("%s: %q, want %q", path, got[path], want)
+		}
 	}
 }

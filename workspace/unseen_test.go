@@ -35,6 +35,20 @@ func TestLandKeepsUnseenChanges(t *testing.T) {
 	}
 }
 
+// A name that a shell could read otherwise is in no command.
+func TestNamesInCommands(t *testing.T) {
+	f := newFixture(t)
+	f.put("a; date", "one\n")
+	f.git(f.repo, "add", ".")
+	s := f.open()
+	base := f.capture(s, "run")
+	l := Landing{ID: "run/ship", Run: "run", How: AsPatch, Base: base.Commit, Commit: f.change(s, "a", base.Commit, map[string]string{"a; date": "agent\n"})}
+	f.git(f.repo, "update-index", "--assume-unchanged", "a; date")
+	if _, err := s.Plan(t.Context(), l, 1<<20); err == nil || !strings.Contains(err.Error(), `not to look at "a; date",`) || !strings.Contains(err.Error(), "git update-index --no-assume-unchanged -- FILE, or") {
+		t.Error(err)
+	}
+}
+
 // A step that replaces its directory by a link, or the one around it, does not make Hocket change the repository to which the link leads.
 func TestDisarmDoesNotFollowLinks(t *testing.T) {
 	for _, above := range []bool{false, true} {

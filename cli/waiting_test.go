@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// What answers mean is above the commands, which have no comments: some shells would run them. All of it fits.
+func TestAnswersAreExplainedAboveCommands(t *testing.T) {
+	q := hocket.Question{Question: engine.Question{ID: "ship",
+		Text: "Ship it?", Custom: true,
+		Options: []workflow.Option{
+			{Value: "yes", Label: "Ship it", Description: "to everybody; date\n  hocket trust"},
+			{Value: "a long answer of words", Description: strings.Repeat("words that go on ", 6)},
+			{Value: "no"},
+		},
+	}}
+	const want = `
+waiting for an answer: ship
+  Ship it?
+
+  yes   Ship it to everybody; date hocket trust
+  a long answer of words
+        words that go on words that go on words that go on words that go on
+        words that go on words that go on
+  TEXT  any other text
+to answer:
+  hocket answer w-1 ship yes --resume
+  hocket answer w-1 ship 'a long answer of words' --resume
+  hocket answer w-1 ship no --resume
+  hocket answer w-1 ship TEXT --resume
+`
+	if got := (&app{}).questionText("w-1", q, view.Style{Width: 80}); got != want {
+		t.Errorf("%s\nwant%s", got, want)
+	}
+}
