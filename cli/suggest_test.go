@@ -328,7 +328,7 @@ func TestSuggestionsInMessages(t *testing.T) {
 // known reports whether the command has the verb and the flags of a line.
 func known(words []string) error {
 	verbs := 1
-	if len(words) > 1 && slices.Contains([]string{"agents", "tools", "mcp", "sessions", "memory", "runs", "trust", "handoff"}, words[0]) && !strings.HasPrefix(words[1], "-") {
+	if len(words) > 1 && slices.Contains([]string{"agents", "tools", "mcp", "sessions", "memory", "runs", "trust", "handoff"}, words[0]) && !strings.HasPrefix(words[1], "-") && !strings.HasPrefix(words[1], "%") {
 		verbs = 2
 	}
 	help, errs, code := hocketHere(append([]string{"help"}, words[:verbs]...)...)
