@@ -124,11 +124,12 @@ type Run struct {
 	replies *Replies
 	trusted pinnedTrust
 
-	mu     sync.Mutex
-	drives chan struct{} // closed when the background drive has ended; nil: there is none
-	queued bool          // it waits for the previous one
-	result engine.Result
-	err    error
+	mu       sync.Mutex
+	drives   chan struct{} // closed when the background drive has ended; nil: there is none
+	queued   bool          // it waits for the previous one
+	scripted bool          // by a script, which answers questions
+	result   engine.Result
+	err      error
 
 	attempts map[string]int // of the steps seen so far, by address
 }
@@ -307,9 +308,9 @@ func (r *Run) Replies(ctx context.Context) (*Replies, error) {
 // project is open.
 func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 	r.mu.Lock()
-	drives := r.drives
+	drives, scripted := r.drives, r.scripted
 	r.mu.Unlock()
-	if r.OnWorkers() {
+	if r.OnWorkers() && (drives == nil || !scripted) { // a script answers questions where the run is driven
 		return r.waitOnWorkers(ctx, drives)
 	}
 	if drives != nil {

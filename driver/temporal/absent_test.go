@@ -330,7 +330,7 @@ func waitForAWorker(t *testing.T, site driver.Site, beat time.Duration) {
 	if res := c.wait(call); res.Status != engine.Success {
 		t.Error(outline(res))
 	}
-	if n := count[*engine.Queued](c.events(call.run)); n != 2 {
+	if n := count[*engine.Queued](c.events(call.run)); n != 2 && (n != 1 || beat == heartbeat) { // b may have ended before it said that it began
 		t.Errorf("%d events say that b waits or begins, want 2", n)
 	}
 	c.check(call)
