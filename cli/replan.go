@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +71,11 @@ approved by its digest, in a terminal.`,
 				return receipt, err
 			}
 			f.done, f.driver = "the run has a new plan", "continues with it"
-			return a.actOn(cmd, args[0], &f.act)
+			err := a.actOn(cmd, args[0], &f.act)
+			if errors.Is(err, errSamePlan) {
+				return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error { return a.samePlan(cmd.Context(), r, &f.act) })
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&f.with, "with", "", "the new workflow, as `FILE` or by its name")
@@ -97,7 +100,7 @@ func (a *app) replan(ctx context.Context, r *hocket.Run, w *hocket.Workflow, yes
 		case err != nil:
 			return receipt, false, err
 		case o.Limits == (workflow.Limits{}):
-			return receipt, true, a.samePlan(ctx, r)
+			return receipt, true, errSamePlan
 		case !info.Status.Done():
 			receipt, err = r.Raise(ctx, o.Limits)
 			return receipt, true, err
@@ -120,21 +123,25 @@ func (a *app) replan(ctx context.Context, r *hocket.Run, w *hocket.Workflow, yes
 	return receipt, changes.Same, err
 }
 
-// samePlan says that a run keeps its plan, and ends the command.
-func (a *app) samePlan(ctx context.Context, r *hocket.Run) error {
+var errSamePlan = errors.New("the plan is the same; nothing was changed")
+
+// samePlan says that a run keeps its plan, and continues it if that was asked for.
+func (a *app) samePlan(ctx context.Context, r *hocket.Run, v *act) error {
 	info, err := r.Info(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case v.resume && !info.Status.Done() && (!info.Driven || r.OnWorkers()):
+		a.note(errSamePlan.Error() + "\n")
+		return a.resume(ctx, r, "", v.driveFlags)
+	case a.json:
+		return a.printJSON(acknowledgement{r.ID(), info.Driven, string(info.Status), errSamePlan.Error()})
 	}
-	const text = "the plan is the same; nothing was changed"
-	if a.json {
-		return cmp.Or(a.printJSON(acknowledgement{r.ID(), info.Driven, string(info.Status), text}), error(exitError(exitDone)))
-	}
-	a.note(text + "\n")
+	a.note(errSamePlan.Error() + "\n")
 	if isStopped(info.Shown()) {
 		a.note(a.continuing(info) + "\n")
 	}
-	return exitError(exitDone)
+	return nil
 }
 
 // agree asks the user whether a run continues with a new plan.

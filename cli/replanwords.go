@@ -53,7 +53,7 @@ func (a *app) planAgain(ctx context.Context, r *hocket.Run, words, failure strin
 		return nil, nil, err
 	}
 	if changes.Same && o.Limits == (workflow.Limits{}) {
-		return nil, nil, a.samePlan(ctx, r)
+		return nil, nil, errSamePlan
 	}
 	s, err := r.State(ctx)
 	if err != nil {
@@ -105,7 +105,12 @@ func (a *app) offerPlan(ctx context.Context, d *drive, res engine.Result) bool {
 		}
 		return a.planAgain(ctx, r, "", failure, planner.Options{Replies: replies})
 	})
-	if reported := exitError(0); err != nil && !errors.As(err, &reported) {
+	reported := exitError(0)
+	switch {
+	case err == nil || errors.As(err, &reported):
+	case errors.Is(err, errSamePlan):
+		a.note(errSamePlan.Error() + "\n")
+	default:
 		what, hint := explain(err)
 		a.report(what, hint)
 	}

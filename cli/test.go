@@ -59,7 +59,7 @@ and write it. With --live they run with real agents, and report what differs fro
   hocket test review --record`,
 		ValidArgsFunction: a.completeTests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
+			if err := f.check(a.json); err != nil {
 				return err
 			}
 			if f.watch {
@@ -79,7 +79,7 @@ and write it. With --live they run with real agents, and report what differs fro
 	return cmd
 }
 
-func (f *testFlags) check() error {
+func (f *testFlags) check(json bool) error {
 	switch {
 	case f.record && f.live:
 		return usagef("record first, then compare", "--record and --live cannot be combined")
@@ -91,8 +91,8 @@ func (f *testFlags) check() error {
 		return usagef("expected one of: "+strings.Join(draw.MarkedForms(), ", "), "invalid --draw %q", f.draw)
 	case f.output != "" && f.draw == "":
 		return usagef("add --draw svg, for instance", "--output needs --draw")
-	case f.draw == "svg" && f.output == "":
-		return usagef("add --output DIR", "--draw svg needs --output")
+	case f.output == "" && (f.draw == "svg" || f.draw != "" && json):
+		return usagef("add --output DIR", "--draw %s needs --output here", f.draw)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (a *app) test(ctx context.Context, names []string, f *testFlags) error {
 	} else {
 		err = a.print(a.summary(all, covered, time.Since(began)))
 	}
-	if err == nil && f.draw != "" && !a.json {
+	if err == nil && f.draw != "" {
 		err = a.drawCoverage(ctx, covered, f)
 	}
 	if err != nil {
