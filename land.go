@@ -120,13 +120,17 @@ func withNote(q engine.Asked, note string) engine.Asked {
 	return q
 }
 
-// isUnclear reports whether an answer agrees, but is not the one that lands the change. Whoever gives it does not mean to reject that.
+// isUnclear reports whether an answer agrees, but is not the one that lands the change, or is no reason either: nothing, or a number. Whoever
+// gives it does not mean to reject the change.
 func isUnclear(answer string) bool {
-	switch strings.ToLower(strings.Trim(answer, " .!")) {
-	case "y", "yes", "ok", "okay", "sure", "fine", "good", "lgtm", "looks good", "go", "go ahead", "accept", "accepted", "agree", "agreed", "approve", "approved", "confirm", "land it", "merge":
+	answer = strings.ToLower(strings.Trim(answer, " \t\n.,!"))
+	answer = strings.TrimSuffix(answer, " please")
+	switch answer {
+	case "y", "yes", "yep", "ok", "okay", "sure", "fine", "good", "lgtm", "looks good", "go", "go ahead", "do it", "accept", "accepted", "agree", "agreed",
+		"approve", "approved", "confirm", "confirmed", "land it", "merge", "merge it", "ship", "ship it":
 		return true
 	}
-	return false
+	return strings.Trim(answer, "+0123456789") == ""
 }
 
 // landScripted makes the attempt with a reply or a recording. It can reject the change, but lands nothing: only people approve. A
@@ -252,18 +256,32 @@ func (c *attemptAt) landedText(l workspace.Landing, landed workspace.Landed) str
 	return fmt.Sprintf("landed %s on %s as %.12s", files, strings.TrimPrefix(landed.Ref, "refs/heads/"), landed.Commit) + c.there()
 }
 
-// unlanded returns the outcome of a landing that failed. A conflict has its own kind, so that a workflow can tell.
+// unlanded returns the outcome of a landing that failed. A conflict has its own kind, so that a workflow can tell. But a person
+// who has approved the change is asked again: only people can remove what is in its way.
 func (c *attemptAt) unlanded(ctx context.Context, err error) driver.Outcome {
 	fault := driver.FaultOf(ctx, err)
-	if errors.As(err, new(*workspace.BranchError)) && fault.Kind == engine.FaultError {
+	if fault.Kind == engine.FaultCancelled {
+		return driver.Outcome{Fault: fault}
+	}
+	if errors.As(err, new(*workspace.BranchError)) {
 		fault.Permanent = true
 	}
 	var conflict *workspace.LandConflictError
-	if errors.As(err, &conflict) && fault.Kind == engine.FaultError {
+	if errors.As(err, &conflict) {
 		fault.Kind, fault.Permanent = engine.FaultConflict, true
 		if conflict.WithCheckout() {
 			fault.Message += c.mergeByHand(conflict)
 		}
+	}
+	if c.task.Answer != nil { // or the landing was rejected
+		return c.asksAgain(engine.Asked{
+			Text: fmt.Sprintf("Nothing has landed: %s. Try again?", fault.Message),
+			Options: []workflow.Option{
+				{Value: landIt, Description: "when nothing is in the way: the change is shown once more before it lands"},
+				landOptions()[1],
+			},
+			Custom: true,
+		}, "")
 	}
 	return driver.Outcome{Fault: fault}
 }

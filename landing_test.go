@@ -53,7 +53,7 @@ func TestRepositoryChangesDuringARun(t *testing.T) {
 		how    string
 		do     func(t *testing.T, dir string)
 		again  string // why the person is asked again; "": not
-		fails  string // with what the landing fails; "": it lands
+		fails  string // why nothing lands at first, and the person is asked again; "": it lands
 		repair func(t *testing.T, dir string)
 		branch string // on which it lands, "main" if it is not set
 		a      string // what a.txt has in the end, if not what the agent made
@@ -123,26 +123,29 @@ func TestRepositoryChangesDuringARun(t *testing.T) {
 				res = reply(t, r, "land")
 			}
 			if c.fails != "" {
-				if res.Status != engine.Failed || !strings.Contains(res.Error, c.fails) {
-					t.Fatalf("%s: %s", res.Status, res.Error)
+				q := question(t, r)
+				if !strings.HasPrefix(q.Text, "Nothing has landed: ") || !strings.Contains(q.Text, c.fails) || len(q.Options) != 2 {
+					t.Fatalf("%s: %s: it asks %s", res.Status, res.Error, q.Text)
 				}
 				if c.repair == nil {
+					res = reply(t, r, "not any more")
+					if res.Status != engine.Failed || !strings.Contains(res.Error, "a person rejected the change: not any more") {
+						t.Errorf("%s: %s", res.Status, res.Error)
+					}
 					if got := readFile(t, dir, "a.txt"); got != before {
 						t.Errorf("a.txt is %q", got)
 					}
 					return
 				}
+				if reply(t, r, "yes"); !strings.Contains(question(t, r).Text, c.fails) {
+					t.Errorf("after yes, it asks %s", question(t, r).Text)
+				}
 				c.repair(t, dir)
-				var err error
-				if r, err = r.Retry(t.Context(), ""); err != nil {
-					t.Fatal(err)
+				reply(t, r, "land")
+				if q := question(t, r); !strings.HasPrefix(q.Text, "The project has changed") || !strings.Contains(q.Detail, "+four") {
+					t.Fatalf("the change was not shown again: it asks %s\n%s", q.Text, q.Detail)
 				}
-				if err := r.Resume(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if res = wait(t, r); res.Status == engine.Waiting {
-					res = reply(t, r, "land")
-				}
+				res = reply(t, r, "land")
 			}
 			if res.Status != engine.Success {
 				t.Fatalf("%s: %s", res.Status, res.Error)
@@ -209,7 +212,7 @@ func TestRepositoryMovesDuringARun(t *testing.T) {
 }
 
 // TestRunsLandAtOnce approves the changes of several runs at the same moment. Two of them change the same line: the second one
-// of these conflicts, and nothing of the first one is lost.
+// of these conflicts and asks again, and nothing of the first one is lost.
 func TestRunsLandAtOnce(t *testing.T) {
 	p, dir := repository(t, map[string]string{"a.txt": "one\ntwo\nthree\n", "mine.txt": "mine\n", "w.yml": `
 name: w
@@ -235,9 +238,11 @@ steps:
 	all.Wait()
 	conflicts := 0
 	for i, res := range results {
-		if i >= 2 && res.Status == engine.Failed && strings.Contains(res.Error, "the change conflicts with the checkout in a.txt") {
+		switch {
+		case res.Status == engine.Success:
+		case i >= 2 && res.Status == engine.Waiting && strings.Contains(question(t, runs[i]).Text, "the change conflicts with the checkout in a.txt"):
 			conflicts++
-		} else if res.Status != engine.Success {
+		default:
 			t.Errorf("run %d: %s: %s", i, res.Status, res.Error)
 		}
 	}
