@@ -22,11 +22,11 @@ var mergeNothing = rule{
 				}
 				some = some || len(f.reached[n]) > 0
 			}
-			what := "no workspace reaches"
+			what, advice := "no workspace reaches", "add `workspace: own` to the steps that lead to it, or remove it"
 			if some {
-				what = "only one workspace at a time can reach"
+				what, advice = "only one workspace at a time can reach", "have steps with `workspace: own` that run in parallel lead to it, or remove it"
 			}
-			c.warnf(n.Pos, "add `workspace: own` to the steps that lead to it, or remove it", "%s the %s %q", what, t.Branches, n.ID)
+			c.warnf(n.Pos, advice, "%s the %s %q", what, t.Branches, n.ID)
 		})
 	},
 }

@@ -46,7 +46,8 @@ func (a *app) retryVerb() *cobra.Command {
 		Long: `Start a new run that copies the results of another one, except for the steps that
 failed and those that depend on them: these run again. With --from, that step and
 what depends on it run again instead. The old run does not change. The new run has
-the same limits unless you set others.`,
+the same limits unless you set others, and the same workflow and agents: if you have
+changed those, use "hocket replan RUN --with FILE".`,
 		Example: `  hocket retry review-3k7q
   hocket retry review-3k7q --max-steps 500
   hocket retry review-3k7q --from report --comment 'Shorter, and without jargon'

@@ -7,10 +7,13 @@ import (
 )
 
 // self returns a hocket command line for the same project, quoted for a shell.
-func (a *app) self(words ...string) string {
+func (a *app) self(words ...string) string { return a.selfIn(a.dir, words...) }
+
+// selfIn is self for a project's directory; "" is the current one.
+func (a *app) selfIn(dir string, words ...string) string {
 	line := []string{"hocket"}
-	if a.dir != "" {
-		line = append(line, "-C", a.dir)
+	if dir != "" {
+		line = append(line, "-C", dir)
 	}
 	if a.state != "" {
 		line = append(line, "--state", a.state)

@@ -158,6 +158,9 @@ func (a *app) answerCommand(run string, q hocket.Question, value string) string 
 	if q.Kind != engine.PermissionQuestion || q.Orphaned { // a running attempt continues by itself
 		words = append(words, "--resume")
 	}
+	if hocket.ConflictDirectory(q) != "" && len(a.opened) > 0 { // whoever is in that directory is in another project
+		return a.selfIn(a.opened[0].Root(), words...)
+	}
 	return a.self(words...)
 }
 

@@ -128,17 +128,20 @@ func (a *app) noWorkspace(ctx context.Context, r *hocket.Run, err error, verb ..
 	if wrong != nil {
 		return wrong
 	}
-	var made, items []string // the steps that have one, and those among them that are items
+	var made, items, without []string // the steps that have one, and the items of this one that have one and that have none
 	var step *engine.StepResult
 	for i, s := range state.Result.Steps {
 		if s.Address == none.Address {
 			step = &state.Result.Steps[i]
 		}
+		item := strings.HasPrefix(s.Address, none.Address+"[")
 		if s.Workspace != "" {
 			made = append(made, s.Address)
-			if strings.HasPrefix(s.Address, none.Address+"[") {
+			if item {
 				items = append(items, s.Address)
 			}
+		} else if item && s.Attempts > 0 {
+			without = append(without, s.Address)
 		}
 	}
 	hint := "a step has one with `workspace: own`; " + show
@@ -150,16 +153,27 @@ func (a *app) noWorkspace(ctx context.Context, r *hocket.Run, err error, verb ..
 		return usagef(hint, "%v", err)
 	case len(items) > 0:
 		return usagef("for example: "+strings.Trim(try(items[0]), "`"), "%s has several workspaces: %s", none.Address, strings.Join(items, ", "))
+	case step == nil && len(without) > 0:
+		return usagef("what one of them left: "+try(without[0], "--attempt", "1"), "no item of %s has ended with a workspace", none.Address)
 	case step == nil:
 		return usagef(show, "no step %q has run in %s", none.Address, r.ID())
-	case step.Status == engine.Failed && none.Attempt == 0:
+	case step.Status != engine.Success && step.Attempts > 0 && none.Attempt == 0:
 		for n := step.Attempts; n > 0; n-- { // a merge that nobody could resolve has left nothing
 			if _, err := r.Diff(ctx, hocket.Made{Address: none.Address, Attempt: n}, 0); err == nil {
 				hint = fmt.Sprintf("see why with `%s`, and what attempt %d left with %s", a.self("show", r.ID()), n, try(none.Address, "--attempt", fmt.Sprint(n)))
 				break
 			}
 		}
-		return usagef(hint, "step %s of run %s failed, so it has made no workspace", none.Address, r.ID())
+		why := "has not ended"
+		switch {
+		case step.Status == engine.Failed:
+			why = "failed"
+		case step.Status == engine.Cancelled:
+			why = "was cancelled"
+		case step.Status.Done():
+			why = "ended with " + string(step.Status)
+		}
+		return usagef(hint, "step %s of run %s %s, so it has made no workspace", none.Address, r.ID(), why)
 	}
 	return usagef(hint, "%v", err)
 }
