@@ -214,11 +214,7 @@ func (c *attemptAt) landQuestion(l workspace.Landing, plan workspace.Plan) engin
 		where = "as a commit on " + strings.TrimPrefix(plan.Ref, "refs/heads/")
 	case workspace.AsPatch:
 	}
-	detail := plan.Diff.Patch
-	if plan.Diff.Truncated {
-		detail += fmt.Sprintf("… the diff is longer: hocket diff %s shows all that the steps have changed; its files are:\n", l.Run) + fileList(plan.Diff)
-	}
-	detail += aboutBytes(plan.Diff.Patch)
+	detail := plan.Diff.Patch + unshown(plan.Diff, fmt.Sprintf(" (`hocket diff %s` shows all that the steps have changed)", l.Run)) + aboutBytes(plan.Diff.Patch)
 	if plan.Message != "" { // indented, so that no line of it looks like another part
 		detail += "\n" + messageHeading + "\n"
 		for line := range strings.SplitSeq(plan.Message, "\n") {

@@ -270,10 +270,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 			return unprepared(err)
 		}
 		fmt.Fprintf(&diffs, "## %s: %s\n\n%s\n", t.Step, changed(d), d.Patch)
-		if d.Truncated {
-			diffs.WriteString("… the diff is longer; its files are:\n" + fileList(d))
-		}
-		diffs.WriteString(aboutBytes(d.Patch))
+		diffs.WriteString(unshown(d, "") + aboutBytes(d.Patch))
 	}
 	var out driver.Outcome
 	switch {
@@ -314,14 +311,19 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	return out
 }
 
-// fileList lists the files of a diff that is not shown completely. Each has its own line, so that no name looks like another
-// file, or like another part of a question.
-func fileList(d workspace.Diff) string {
+// unshown says which files of a diff that is not shown completely are missing; hint says where they are shown. Each file has its own line, so
+// that no name looks like another file, or like another part of a question.
+func unshown(d workspace.Diff, hint string) string {
+	if !d.Truncated {
+		return ""
+	}
 	const most = 1000
+	missing := d.Files[completeFiles(d):]
 	var list strings.Builder
-	for i, f := range d.Files {
+	fmt.Fprintf(&list, "… the diff is longer%s. Of %d %s, %s not or not completely shown:\n", hint, len(d.Files), plural(len(d.Files), "file"), isOrAre(len(missing)))
+	for i, f := range missing {
 		if i == most {
-			fmt.Fprintf(&list, "… and %d more\n", len(d.Files)-most)
+			fmt.Fprintf(&list, "… and %d more\n", len(missing)-most)
 			break
 		}
 		fmt.Fprintf(&list, "%s %s", f.Status, workspace.Shown(f.Path))
@@ -331,4 +333,27 @@ func fileList(d workspace.Diff) string {
 		list.WriteByte('\n')
 	}
 	return list.String()
+}
+
+// completeFiles returns how many files of a diff that was cut are surely complete: those before the last heading. Every line of a file begins
+// with a sign, so nothing in it looks like a heading. A file that became a link, or the reverse, has two.
+func completeFiles(d workspace.Diff) int {
+	headings := strings.Count("\n"+d.Patch, "\ndiff --git ")
+	for i, f := range d.Files {
+		if headings--; f.Status == workspace.Retyped {
+			headings--
+		}
+		if headings <= 0 {
+			return i
+		}
+	}
+	return len(d.Files)
+}
+
+// isOrAre returns a number with the verb that belongs to it.
+func isOrAre(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
 }
