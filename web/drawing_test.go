@@ -211,3 +211,42 @@ func TestChosenStays(t *testing.T) {
 		}
 	}
 }
+
+// TestLastIterationDecides shows a step that failed at first, and succeeded in the last iteration of its loop, as done: live, when the page is
+// loaded, and at the end of a replay.
+func TestLastIterationDecides(t *testing.T) {
+	f := newFixture(t, map[string]string{
+		".hocket/agents/second.yml":    "name: second\nagent: shell\nsettings: {command: \"grep -o 2\"}\n",
+		".hocket/workflows/rounds.yml": "name: rounds\nsteps:\n  - {id: ask, human: {question: Begin, options: [yes]}}\n  - id: round\n    loop:\n      max: 3\n      steps:\n        - {id: try, agent: second, prompt: \"Round ${iteration}\", error: again}\n",
+	})
+	run := f.begin("rounds")
+	b := f.tab()
+	b.open("/projects/shop/runs/" + run.ID())
+	f.answer(run, "yes")
+	f.until(run, "success")
+	same := []string{state("try", "success"), state("round", "success"), `document.querySelector("tr[data-place=try] td:nth-child(2) small").textContent === "1 failed, 1 success"`}
+	for _, is := range same {
+		b.wait(is)
+	}
+	b.open("/projects/shop/runs/" + run.ID() + "?step=try")
+	for _, is := range same {
+		b.wait(is)
+	}
+	if got := eval[string](b, `document.querySelector("#detail [data-address]").dataset.address`); !strings.HasSuffix(got, "try#2") {
+		t.Errorf("the step that is shown is %s", got)
+	}
+	b.open("/projects/shop/runs/" + run.ID() + "?step=try%231")
+	if got := eval[string](b, `document.querySelector("#detail [data-address]").dataset.address`); got != "try" {
+		t.Errorf("the first iteration is %s", got)
+	}
+	for _, is := range same {
+		b.wait(is)
+	}
+	for _, to := range []string{"s.max - 2", "s.max"} {
+		b.wait(`document.querySelector("#replay input")`)
+		b.do(chromedp.Evaluate[chromedp.Void](`{const s = document.querySelector("#replay input"); s.value = ` + to + `; s.dispatchEvent(new Event("input")); undefined}`))
+	}
+	for _, is := range same {
+		b.wait(is)
+	}
+}

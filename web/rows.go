@@ -29,12 +29,13 @@ func rows(d *runData) template.HTML {
 	link := linker(d.query, "step")
 	for i, n := range d.Nodes {
 		also(i%rowsTogether == 0, "<tbody>\n")
-		tally, title := n.Tally(), n.Title
+		tally, title := tallied(n.Counts), n.Title
 		if title == "" {
 			title = n.ID
 		}
 		put(`<tr data-place="`, text(n.Place), `"`)
 		also(tally != "", ` data-tally="`, text(tally), `"`)
+		also(len(n.Past) > 0, ` data-past="`, text(tallied(n.Past)), `"`)
 		also(n.Depth > 0, ` class="deep-`, strconv.Itoa(n.Depth), `" data-depth="`, strconv.Itoa(n.Depth), `"`)
 		also(n.Holds, ` data-holds`)
 		also(n.Kind == choiceKind, ` data-choice`)

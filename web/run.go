@@ -30,6 +30,7 @@ type runData struct {
 	Nodes     []*node
 	Decided   string  // which edges were taken, for the module of the page
 	Open      string  // addresses and states of the steps in progress, for the module of the page
+	Latest    string  // the same of the last iterations of steps in loops
 	Given     []given // its inputs
 	Output    string
 	Timeline  *timeline
@@ -58,6 +59,7 @@ type node struct {
 	Depth   int
 	Holds   bool           // other nodes: its state is theirs
 	Counts  map[string]int // instances by status
+	Past    map[string]int // those of earlier iterations: a later one decides what became of the node
 	Status  string
 	Took    time.Duration // in which an instance was in progress
 	Since   time.Time     // of the first that is in progress
@@ -66,7 +68,8 @@ type node struct {
 	Tokens  int64
 	Text    string // the error or the beginning of the output of the last instance
 
-	spans []span // of instances that have ended
+	repeats bool   // it is in a loop
+	spans   []span // of instances that have ended
 }
 
 // Total returns how many instances have started or were skipped.
@@ -78,11 +81,11 @@ func (n *node) Total() int {
 	return total
 }
 
-// Tally returns the counts for the module of the page.
-func (n *node) Tally() string {
+// tallied returns counts by status for the module of the page.
+func tallied(counts map[string]int) string {
 	var parts []string
 	for _, s := range statusOrder {
-		if c := n.Counts[s]; c > 0 {
+		if c := counts[s]; c > 0 {
 			parts = append(parts, s+" "+count(c))
 		}
 	}
@@ -111,7 +114,7 @@ func (n *node) settle() {
 		n.Took += s.to.Sub(s.from)
 	}
 	for _, s := range statusOrder {
-		if n.Counts[s] > 0 {
+		if n.Counts[s] > n.Past[s] {
 			n.Status = s
 			return
 		}
@@ -151,7 +154,7 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	}
 	d.Timeline = newTimeline(state, shown.Driven, time.Now())
 	titles := newTitles(state)
-	d.Nodes, d.Open = nodesOf(state, shown.Driven)
+	d.Nodes, d.Open, d.Latest = nodesOf(state, shown.Driven)
 	for _, n := range d.Nodes {
 		n.Title = cmp.Or(titles[n.Place], n.Title)
 	}
@@ -251,9 +254,8 @@ func statusIn(step *engine.StepResult, driven bool) string {
 	return string(step.Status)
 }
 
-// nodesOf returns the nodes of a run in the order of its workflow, and the steps in progress.
-func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
-	var all []*node
+// nodesOf returns the nodes of a run in the order of its workflow, the steps in progress, and the last iterations of those in loops.
+func nodesOf(s *hocket.State, driven bool) (all []*node, inProgress, lastIterations string) {
 	byPlace := map[string]*node{}
 	opened := draw.Opened(s.Bundle, draw.MostCalled)
 	for i := range s.Result.Steps { // what has happened in other calls is listed, too
@@ -262,12 +264,13 @@ func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 			opened[place] = true
 		}
 	}
+	loops := 0 // around the node
 	var walk func(w *workflow.Workflow, prefix string, depth int)
 	var graph func(w *workflow.Workflow, g *workflow.Graph, prefix string, depth int)
 	graph = func(w *workflow.Workflow, g *workflow.Graph, prefix string, depth int) {
 		for i := range g.Nodes {
 			n := &g.Nodes[i]
-			one := &node{Place: prefix + n.ID, ID: n.ID, Title: n.Title, Kind: kindOf(n), Depth: depth, Counts: map[string]int{}, Cost: true}
+			one := &node{Place: prefix + n.ID, ID: n.ID, Title: n.Title, Kind: kindOf(n), Depth: depth, Counts: map[string]int{}, Past: map[string]int{}, Cost: true, repeats: loops > 0}
 			if one.Title == "" {
 				one.Title = n.Heading()
 			}
@@ -287,7 +290,14 @@ func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 						one.Agent = t.Agent
 					}
 				}
+				_, loop := n.Step.(*workflow.Loop)
+				if loop {
+					loops++
+				}
 				graph(w, body, prefix, inner)
+				if loop {
+					loops--
+				}
 			}
 			if c, ok := n.Step.(*workflow.Call); ok && opened[one.Place] {
 				walk(s.Bundle.Called[c.Workflow], one.Place+"/", depth+1)
@@ -300,7 +310,8 @@ func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 		}
 	}
 	walk(s.Bundle.Root, "", 0)
-	var open []string
+	var open, latest []string
+	last := lastOf(s.Result.Steps)
 	handed := map[string][]*node{} // by the place of what handed it off
 	listed := make(map[string]bool, len(s.Result.Steps))
 	for i := range s.Result.Steps {
@@ -308,7 +319,7 @@ func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 		place := hocket.PlaceOf(step.Address)
 		n := byPlace[place]
 		if n == nil {
-			n = &node{Place: place, ID: step.Node, Kind: handoffKind, Agent: step.Agent, Counts: map[string]int{}, Cost: true}
+			n = &node{Place: place, ID: step.Node, Kind: handoffKind, Agent: step.Agent, Counts: map[string]int{}, Past: map[string]int{}, Cost: true}
 			by := place[:max(0, strings.LastIndexByte(place, '/'))]
 			if byPlace[by] != nil {
 				handed[by] = append(handed[by], n)
@@ -320,6 +331,11 @@ func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 		}
 		status := statusIn(step, driven)
 		n.add(step, status)
+		if last[withoutIterations(step.Address)] != i {
+			n.Past[status]++
+		} else if n.repeats && !strings.Contains(step.Address, "[") { // there may be many items
+			latest = append(latest, step.Address+" "+status)
+		}
 		listed[step.Address] = true
 		if step.Ended.IsZero() && slices.Contains([]string{"running", "waiting", "interrupted"}, status) {
 			open = append(open, step.Address+" "+status)
@@ -339,7 +355,31 @@ func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 			n.Status = inside(all[i+1:], n.Depth)
 		}
 	}
-	return all, strings.Join(open, "\n")
+	return all, strings.Join(open, "\n"), strings.Join(latest, "\n")
+}
+
+// lastOf returns the index of the last iteration of each step.
+func lastOf(steps []engine.StepResult) map[string]int {
+	last := make(map[string]int, len(steps))
+	for i := range steps {
+		last[withoutIterations(steps[i].Address)] = i
+	}
+	return last
+}
+
+// withoutIterations returns the address that all iterations of a step share. Those of other items have another one.
+func withoutIterations(address string) string {
+	if !strings.Contains(address, "#") {
+		return address
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(address, "#") {
+		if i > 0 {
+			part = strings.TrimLeft(part, "0123456789")
+		}
+		b.WriteString(part)
+	}
+	return b.String()
 }
 
 // withHanded adds nodes to a list, each with what it has handed off below it.

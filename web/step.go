@@ -40,6 +40,7 @@ type stepData struct {
 // other is an instance of the same node.
 type other struct {
 	Address, Status string
+	Link            string
 	This            bool
 }
 
@@ -69,11 +70,13 @@ const (
 	mostOthers  = 200
 )
 
-// step describes a step by its address, or that of its node: then the instance that is in progress, one that failed, or the last one.
+// step describes a step by its address, or that of its node: then the instance that is in progress, one that failed and was not repeated in
+// a loop, or the last one.
 func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, state *hocket.State, driven bool, address string) (*stepData, error) {
 	d := &stepData{Path: runPath(in.Project, in.Run), Place: hocket.PlaceOf(address), Address: address, Done: state.Result.Status.Done()}
 	exact, most := false, -1
-	for _, step := range state.Result.Steps {
+	last := lastOf(state.Result.Steps)
+	for i, step := range state.Result.Steps {
 		if hocket.PlaceOf(step.Address) != d.Place {
 			continue
 		}
@@ -83,13 +86,15 @@ func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, stat
 		switch {
 		case live:
 			weight = 2
-		case step.Status == engine.Failed || step.Status == engine.TimedOut:
+		case step.Status != engine.Failed && step.Status != engine.TimedOut:
+		case last[withoutIterations(step.Address)] == i:
 			weight = 1
 		}
-		if !exact && (step.Address == address || weight >= most) {
-			d.Step, d.Known, d.Live, exact, most = step, true, live, step.Address == address, weight
+		link := linkTo(step.Address, last[withoutIterations(step.Address)] != i)
+		if this := link == address; !exact && (this || weight >= most) {
+			d.Step, d.Known, d.Live, exact, most = step, true, live, this, weight
 		}
-		if d.Others = append(d.Others, other{Address: step.Address, Status: string(step.Status)}); len(d.Others) > mostOthers {
+		if d.Others = append(d.Others, other{Address: step.Address, Link: link, Status: string(step.Status)}); len(d.Others) > mostOthers {
 			d.Others, d.More = d.Others[1:], d.More+1
 		}
 	}
@@ -139,6 +144,15 @@ func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, stat
 	}
 	d.HasPrompt, d.Task = promptOf(state.Bundle, d)
 	return d, nil
+}
+
+// linkTo returns how a link names an instance of a step. The address of the first iteration is also that of the node, so it gets a number when
+// a later one decides.
+func linkTo(address string, past bool) string {
+	if past && !strings.Contains(address, "#") {
+		return address + "#1"
+	}
+	return address
 }
 
 // isHuman reports whether a person does the step at a place.

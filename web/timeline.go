@@ -23,6 +23,7 @@ type bar struct {
 	X, Y, W, T   float64 // T is where the label begins, or ends
 	Label        string
 	Address      string
+	Link         string
 	Status, Took string
 	Since        *time.Time // nil: it is not in progress
 	After        bool       // the label is left of the bar, since there is no room to the right
@@ -54,6 +55,7 @@ func newTimeline(s *hocket.State, driven bool, now time.Time) *timeline {
 	t := &timeline{Width: lineWidth}
 	var bars []bar
 	var spans, working []span
+	latest := lastOf(s.Result.Steps)
 	for i := range s.Result.Steps {
 		step := &s.Result.Steps[i]
 		if step.Started.IsZero() || step.Status == engine.Skipped {
@@ -79,7 +81,7 @@ func newTimeline(s *hocket.State, driven bool, now time.Time) *timeline {
 		if !person { // waiting for a person is idle time, too
 			working = append(working, span{step.Started, end})
 		}
-		bars = append(bars, bar{Label: step.Address, Address: step.Address, Status: status, Took: duration(end.Sub(step.Started)), Since: since})
+		bars = append(bars, bar{Label: step.Address, Address: step.Address, Link: linkTo(step.Address, latest[withoutIterations(step.Address)] != i), Status: status, Took: duration(end.Sub(step.Started)), Since: since})
 		spans = append(spans, span{step.Started, end})
 	}
 	if len(bars) == 0 {

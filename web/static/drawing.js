@@ -8,7 +8,7 @@ const some = (node, ...states) => states.reduce((sum, s) => sum + (node.counts.g
 export const nodes = new Map(); // by place
 
 function newNode(place, row) {
-  const node = { place, row, counts: new Map(), decided: new Set(), marks: [], inner: [], outer: [], out: [], starts: [], status: "" };
+  const node = { place, row, counts: new Map(), past: new Map(), decided: new Set(), marks: [], inner: [], outer: [], out: [], starts: [], status: "" };
   nodes.set(place, node);
   return node;
 }
@@ -25,12 +25,15 @@ export function read() {
   for (const node of nodes.values()) node.status = statusOf(node);
 }
 
+const tallied = (text) => new Map((text?.split(", ") ?? []).map((tally) => [tally.split(" ")[0], Number(tally.split(" ")[1])]));
+
 // What is in a loop or a for_each follows it in the list, and is deeper.
 function readRows() {
   const around = [];
   for (const row of document.querySelectorAll("tr[data-place]")) {
     const node = newNode(row.dataset.place, row);
-    for (const tally of row.dataset.tally?.split(", ") ?? []) node.counts.set(tally.split(" ")[0], Number(tally.split(" ")[1]));
+    node.counts = tallied(row.dataset.tally);
+    node.past = tallied(row.dataset.past);
     node.choice = "choice" in row.dataset;
     node.each = "each" in row.dataset;
     const depth = Number(row.dataset.depth ?? 0);
@@ -64,13 +67,21 @@ function readDrawing() {
   }
 }
 
+// iterate notes the last iteration of a step in a loop. It returns the status of the one before if this is another one.
+export function iterate(latest, address, status) {
+  const step = address.replace(/#\d+/g, "");
+  const before = latest.get(step);
+  latest.set(step, { address, status });
+  return before && before.address !== address ? before.status : undefined;
+}
+
 function statusOf(node) {
   if (node.folded) {
     const by = counted(node);
     const done = (by.get("success") ?? 0) + (by.get("skipped") ?? 0) === node.folded.length;
     return order.find((s) => by.get(s) && (done || (s !== "success" && s !== "skipped"))) ?? "";
   }
-  const own = order.find((s) => node.counts.get(s) > 0) ?? "";
+  const own = order.find((s) => (node.counts.get(s) ?? 0) > (node.past.get(s) ?? 0)) ?? ""; // a later iteration decides
   return own || (order.find((s) => node.inner.some((n) => n.status === s)) ?? "");
 }
 

@@ -1,5 +1,5 @@
 // Replays a run that is over: a slider over its events, which are loaded when it is first used.
-import { branchOf } from "./drawing.js";
+import { branchOf, iterate } from "./drawing.js";
 
 const becomes = { step_started: "running", attempt_started: "running", answered: "running", asked: "waiting", paused: "waiting", retrying: "waiting", step_skipped: "skipped" };
 
@@ -32,16 +32,19 @@ export function replay(box, api, nodes, placeOf, paint) {
 
   function show(upTo) {
     const at = new Map();
-    for (const n of nodes.values()) [n.counts, n.decided] = [new Map(), new Set()];
+    for (const n of nodes.values()) [n.counts, n.past, n.decided] = [new Map(), new Map(), new Set()];
     for (const e of events.slice(0, upTo)) {
       if (e.status) at.set(e.address, e.status);
       if (e.branch) nodes.get(placeOf(e.address)).decided.add(branchOf(e.branch));
     }
+    const latest = new Map();
     for (const [address, status] of at) {
-      const { counts } = nodes.get(placeOf(address));
+      const { counts, past } = nodes.get(placeOf(address));
       counts.set(status, (counts.get(status) ?? 0) + 1);
+      const earlier = iterate(latest, address, status);
+      if (earlier) past.set(earlier, (past.get(earlier) ?? 0) + 1);
     }
-    if (upTo === events.length) for (const [place, n] of nodes) [n.counts, n.decided] = ends.get(place);
+    if (upTo === events.length) for (const [place, n] of nodes) [n.counts, n.decided, n.past] = ends.get(place);
     for (const [place, n] of nodes) n.row?.classList.toggle("ahead", over(n.counts) < over(ends.get(place)[0])); // what it says is not known yet
     paint(nodes.values());
     const e = events[upTo - 1];
@@ -58,7 +61,7 @@ export function replay(box, api, nodes, placeOf, paint) {
         says.textContent = "the history could not be loaded";
         return;
       }
-      ends = new Map([...nodes].map(([place, n]) => [place, [n.counts, n.decided]]));
+      ends = new Map([...nodes].map(([place, n]) => [place, [n.counts, n.decided, n.past]]));
       slider.max = events.length;
       slider.value = Math.round(share * events.length);
     }

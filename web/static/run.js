@@ -2,7 +2,7 @@
 // shows a step beside the drawing.
 import { follow, later as isLater, watch } from "./stream.js";
 import { load, refresh } from "./refresh.js";
-import { nodes, paint, read, branchOf, bring } from "./drawing.js";
+import { nodes, paint, read, branchOf, bring, iterate } from "./drawing.js";
 import { replay } from "./replay.js";
 import { openLogs, closeLogs, readable } from "./log.js";
 
@@ -11,9 +11,13 @@ const run = document.querySelector("#run");
 export const placeOf = (address) => address.replace(/#\d+|\[\d+\]/g, "");
 
 const open = new Map(); // instances in progress, by address
+const latest = new Map(); // the last iterations of steps in loops, by their addresses without iterations
 function readOpen() {
   open.clear();
-  for (const line of run.dataset.open.split("\n").filter(Boolean)) open.set(line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1));
+  latest.clear();
+  const lines = (text) => text.split("\n").filter(Boolean).map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]);
+  for (const [address, status] of lines(run.dataset.open)) open.set(address, status);
+  for (const [address, status] of lines(run.dataset.latest)) iterate(latest, address, status);
 }
 readOpen();
 
@@ -48,6 +52,8 @@ function become(address, status) {
   if (was === status) return;
   if (was) node.counts.set(was, node.counts.get(was) - 1);
   node.counts.set(status, (node.counts.get(status) ?? 0) + 1);
+  const earlier = iterate(latest, address, status);
+  if (earlier) node.past.set(earlier, (node.past.get(earlier) ?? 0) + 1);
   if (["running", "waiting", "interrupted"].includes(status)) open.set(address, status);
   else open.delete(address);
   paintLater(place);
