@@ -232,7 +232,7 @@ func (c *attemptAt) landQuestion(l workspace.Landing, plan workspace.Plan) engin
 func landOptions() []workflow.Option {
 	return []workflow.Option{
 		{Value: landIt, Description: "exactly this change"},
-		{Value: rejectIt, Description: "nothing lands, and the step fails; any other text does the same, with that reason"},
+		{Value: rejectIt, Description: "nothing lands, and the step fails; what you write instead is the reason"},
 	}
 }
 

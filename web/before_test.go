@@ -1,10 +1,12 @@
 package web
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -66,5 +68,26 @@ func TestTookTogether(t *testing.T) {
 	}
 	if n.settle(); n.Took != 5*time.Second {
 		t.Errorf("the node took %s", n.Took)
+	}
+}
+
+// What is written above the bars of a timeline does not overlap.
+func TestTimelineLabels(t *testing.T) {
+	line := &timeline{Ticks: []tick{{0, "15:04:05"}}, Folds: []fold{{X: 20, Title: "2 min"}, {X: 90, Title: "1 h 20 min"}, {X: 120, Title: "3 min 20 s"}, {X: 200, Title: "idle"}}}
+	line.label()
+	var got []string
+	for _, f := range line.Folds {
+		got = append(got, f.Text)
+	}
+	if want := []string{"", "1 h 20 min", "", "idle"}; !slices.Equal(got, want) {
+		t.Errorf("the labels are %q, want %q", got, want)
+	}
+}
+
+// Runs can be chosen by every workflow that is there or has been run.
+func TestNamesOfWorkflows(t *testing.T) {
+	d := projectData{Workflow: "gone", Workflows: []server.WorkflowLine{{Name: "hello"}}, Runs: []server.RunLine{{Workflow: "rooted"}, {Workflow: "hello"}}}
+	if got := d.names(); !slices.Equal(got, []string{"gone", "hello", "rooted"}) {
+		t.Errorf("the names are %q", got)
 	}
 }

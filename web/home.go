@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"sort"
@@ -152,6 +153,7 @@ type projectData struct {
 	Status    string
 	Workflow  string
 	Statuses  []string
+	Names     []string // of workflows to choose from
 	Trusted   bool
 }
 
@@ -175,5 +177,21 @@ func (s *site) project(r *http.Request) (string, any, error) {
 		return "", nil, err
 	}
 	d.Workflows, err = s.Workflows(r.Context(), d.Name)
+	d.Names = d.names()
 	return d.Name, d, err
+}
+
+// names returns the workflows whose runs a person can choose: also files elsewhere in the project can be run.
+func (d *projectData) names() []string {
+	names := map[string]bool{}
+	for _, w := range d.Workflows {
+		names[w.Name] = true
+	}
+	for _, r := range d.Runs {
+		names[r.Workflow] = true
+	}
+	if d.Workflow != "" {
+		names[d.Workflow] = true
+	}
+	return slices.Sorted(maps.Keys(names))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
@@ -30,8 +31,9 @@ type bar struct {
 }
 
 type fold struct {
-	X    float64
-	Text string
+	X     float64
+	Text  string // "" if there is no room for it
+	Title string
 }
 
 type tick struct {
@@ -46,6 +48,7 @@ const (
 	mostBars   = 300
 	foldWidth  = 34.0
 	labelWidth = 220.0
+	letterWide = 6.0 // of the texts above the bars, about
 )
 
 type span struct{ from, to time.Time }
@@ -133,18 +136,33 @@ func newTimeline(s *hocket.State, driven bool, now time.Time) *timeline {
 	}
 	for i := range len(busy) - 1 {
 		if folded(i) {
-			t.Folds = append(t.Folds, fold{x(busy[i].to) + foldWidth/2, duration(idle(i))})
+			t.Folds = append(t.Folds, fold{X: x(busy[i].to) + foldWidth/2, Title: duration(idle(i))})
 		}
 	}
 	for _, s := range spans {
 		if s.to.After(last) {
-			t.Folds = append(t.Folds, fold{x(last) + foldWidth/2, "idle"})
+			t.Folds = append(t.Folds, fold{X: x(last) + foldWidth/2, Title: "idle"})
 			break
 		}
 	}
 	t.Ticks = []tick{{0, busy[0].from.Local().Format("15:04:05")}}
+	t.label()
 	t.Bars, t.Height = bars, lineTop+len(bars)*lineHigh+4
 	return t
+}
+
+// label writes above the folds how long they are, where that does not cover what is left of it.
+func (t *timeline) label() {
+	free := 0.0
+	for _, at := range t.Ticks {
+		free = max(free, at.X+letterWide*float64(len(at.Text)))
+	}
+	for i := range t.Folds {
+		f := &t.Folds[i]
+		if half := letterWide * float64(utf8.RuneCountInString(f.Title)) / 2; f.X-half > free {
+			f.Text, free = f.Title, f.X+half+letterWide
+		}
+	}
 }
 
 // union joins spans that touch.
