@@ -19,9 +19,11 @@ func landFiles() map[string]string {
 		"git mv notes.md NOTES.md 2>/dev/null || mv notes.md NOTES.md\nchmod +x run.sh\nprintf 'a\\0b' > logo.bin\nprintf '%s' " + shellQuoted(evil("line")+"\r\n") + " > 'x<img src=x onerror=pwned=9>.html'\ni=0; while [ $i -lt 600 ]; do i=$((i+1)); echo \"line $i\"; done > long.txt\n"
 	return map[string]string{
 		"price.go": "package shop\n\nfunc Price(item string) int {\n\treturn 400\n}\n", "notes.md": strings.Repeat("A note.\n", 10), "run.sh": "echo run\n",
-		".hocket/agents/coder.yml":   "name: coder\nagent: shell\nsettings: {command: " + inYAML(script) + "}\n",
-		".hocket/workflows/ship.yml": "name: ship\nsteps:\n  - {id: write, agent: coder, prompt: Write it., workspace: own}\n  - {id: land, land: branch, branch: feature/tea, message: Add tea}\n",
-		".hocket/workflows/pick.yml": "name: pick\nsteps:\n  - {id: one, agent: coder, prompt: a, workspace: own, parallel_group: both}\n  - {id: two, agent: coder, prompt: b, workspace: own, parallel_group: both}\n  - {id: best, merge: {pick: human}}\n",
+		".hocket/agents/coder.yml":         "name: coder\nagent: shell\nsettings: {command: " + inYAML(script) + "}\n",
+		".hocket/workflows/ship.yml":       "name: ship\nsteps:\n  - {id: write, agent: coder, prompt: Write it., workspace: own}\n  - {id: land, land: branch, branch: feature/tea, message: Add tea}\n",
+		".hocket/agents/breaks.yml":        "name: breaks\nagent: shell\nsettings: {command: \"cat >/dev/null; echo half > left.txt; exit 3\"}\n",
+		".hocket/workflows/broken-off.yml": "name: broken-off\nsteps:\n  - {id: write, agent: breaks, prompt: Write it., workspace: own}\n",
+		".hocket/workflows/pick.yml":       "name: pick\nsteps:\n  - {id: one, agent: coder, prompt: a, workspace: own, parallel_group: both}\n  - {id: two, agent: coder, prompt: b, workspace: own, parallel_group: both}\n  - {id: best, merge: {pick: human}}\n",
 	}
 }
 
@@ -185,4 +187,40 @@ func errorOf(t *testing.T, r *hocket.Run) string {
 		}
 	}
 	return ""
+}
+
+// TestChangesOfSteps shows what a step and an attempt that failed have changed.
+func TestChangesOfSteps(t *testing.T) {
+	f, _ := newRepository(t)
+	run := f.begin("pick")
+	f.until(run, "waiting")
+	path := "/projects/shop/runs/" + run.ID()
+	if page := f.get(f.client(), path+"?step=one", http.StatusOK); !strings.Contains(page, `href="`+path+`/changes?step=one"`) {
+		t.Error("the step has no link to what it has changed")
+	}
+	page := f.get(f.client(), path+"/changes?step=one", http.StatusOK)
+	for _, want := range []string{"<h1>Changes of one</h1>", "notes.md → NOTES.md", `<span class="k">return</span>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %q", want)
+		}
+	}
+	if strings.Contains(page, "<textarea") {
+		t.Error("a page of changes asks for comments")
+	}
+	if page := f.get(f.client(), path+"/changes?step=best", http.StatusOK); !strings.Contains(page, `class="empty"`) {
+		t.Error("a step that has changed nothing shows something")
+	}
+	f.answer(run, "two")
+	f.until(run, "success")
+	f.get(f.client(), path+"/changes", http.StatusOK)
+
+	broken := f.begin("broken-off")
+	f.until(broken, "error")
+	path = "/projects/shop/runs/" + broken.ID()
+	if page := f.get(f.client(), path+"?step=write", http.StatusOK); !strings.Contains(page, `/changes?step=write&amp;attempt=1"`) {
+		t.Error("the attempt that failed has no link to what it has changed")
+	}
+	if page := f.get(f.client(), path+"/changes?step=write&attempt=1", http.StatusOK); !strings.Contains(page, "left.txt") {
+		t.Error("what the attempt has left is not shown")
+	}
 }

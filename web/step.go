@@ -33,6 +33,8 @@ type stepData struct {
 	Attempts []attempt
 	Answer   *engine.Answered // of a person
 
+	Own bool // it works in a workspace of its own
+
 	HasPrompt bool   // it can be repeated with a comment, or with another prompt
 	Task      string // its prompt, if it is known
 }
@@ -99,11 +101,13 @@ func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, stat
 		}
 	}
 	d.Title = d.Place[strings.LastIndexByte(d.Place, '/')+1:]
-	if n := state.Bundle.At(d.Place); n != nil && d.Step.Prompt != "" {
+	n := state.Bundle.At(d.Place)
+	if n != nil && d.Step.Prompt != "" {
 		d.Title = headingWith(n.Repeats(), d.Step.Prompt)
 	} else if n != nil && n.Heading() != "" {
 		d.Title = n.Heading()
 	}
+	d.Own = n != nil && n.Repeats().Workspace == workflow.WorkspaceOwn && !lands(n.Repeats())
 	if !d.Known {
 		return d, state.CheckStep(address)
 	}
@@ -153,6 +157,12 @@ func linkTo(address string, past bool) string {
 		return address + "#1"
 	}
 	return address
+}
+
+// lands reports whether a step brings a workspace into the project. It changes none itself.
+func lands(n *workflow.Node) bool {
+	t := n.Task()
+	return t != nil && t.Agent == workflow.LandAgent
 }
 
 // isHuman reports whether a person does the step at a place.

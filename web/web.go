@@ -71,6 +71,7 @@ func Add(s *server.Server, add server.AddPage) {
 	add("POST /projects/{project}/trust", server.Admin, w.do(w.giveTrust))
 	add("GET /projects/{project}/runs/{run}", server.Read, w.show("run", w.run))
 	add("GET /projects/{project}/runs/{run}/change", server.Read, w.show("change", w.reviewChange))
+	add("GET /projects/{project}/runs/{run}/changes", server.Read, w.show("changes", w.changes))
 	add("POST /projects/{project}/runs/{run}/answer", server.Answer, w.do(w.answer))
 	add("POST /projects/{project}/runs/{run}/answer-and-continue", server.Start, w.do(w.answerLeft))
 	add("POST /projects/{project}/runs/{run}/cancel", server.Start, w.do(w.cancel))
