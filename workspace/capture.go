@@ -361,6 +361,19 @@ func (q *quarantine) entries(ctx context.Context) (all []entry, err error) {
 	return all, err
 }
 
+// notIgnored returns those of some paths that git does not ignore.
+func (q *quarantine) notIgnored(ctx context.Context, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	text, err := q.input(ctx, strings.Join(paths, "\x00"), "check-ignore", "-z", "--stdin")
+	if err != nil && exitCode(err) != 1 { // 1: it ignores none
+		return nil, err
+	}
+	ignored := records(text)
+	return slices.DeleteFunc(slices.Clone(paths), func(name string) bool { return slices.Contains(ignored, name) }), nil
+}
+
 // exclude excludes a path from what git works on.
 const exclude = ":(top,exclude,literal)"
 

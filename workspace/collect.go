@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,7 +24,7 @@ import (
 )
 
 // NestedError means that an agent created a repository in its workspace. Git would take only its
-// commit and lose its files.
+// commit and lose its files, and run what its configuration says.
 type NestedError struct{ Paths []string }
 
 func (e *NestedError) Error() string {
@@ -46,18 +47,22 @@ func (e *UnreadableError) Error() string {
 }
 
 // makeReadable makes directories readable for git, which leaves out others. It returns an error if git would wait forever for a
-// file that it reads, or read forever. It calls see for everything of which the system tells when it was changed.
-func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s stat)) error {
+// file that it reads, or read forever. It calls see for everything of which the system tells when it was changed, and returns the
+// directories that git could take for repositories of their own.
+func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s stat)) (nested []string, err error) {
 	const need = 0o500
 	if info, err := os.Lstat(w.Root); err == nil && info.IsDir() && info.Mode().Perm()&need != need {
 		_ = os.Chmod(w.Root, info.Mode().Perm()|need)
 	}
 	root, err := os.OpenRoot(w.Root) // whatever becomes a link meanwhile, modes are changed only below it
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer root.Close()
-	return walk(w.Root, func(name string, mode fs.FileMode, s *stat, err error) error {
+	err = walk(w.Root, func(name string, mode fs.FileMode, s *stat, err error) error {
+		if err == nil && leadsToRepository(root, name, mode) {
+			nested = append(nested, path.Dir(name))
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -75,6 +80,20 @@ func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s st
 		}
 		return nil
 	})
+	return nested, err
+}
+
+// leadsToRepository reports whether git may take the directory of a file or directory for another repository because of it. A .git without
+// HEAD does not: git ignores it.
+func leadsToRepository(root *os.Root, name string, mode fs.FileMode) bool {
+	if path.Base(name) != ".git" || name == ".git" {
+		return false
+	}
+	if !mode.IsDir() {
+		return true
+	}
+	_, err := root.Lstat(path.Join(name, "HEAD"))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // isLeftOut reports whether nothing in a directory is collected: repositories, and paths that git reports to be too long.
@@ -144,11 +163,13 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	if err != nil {
 		return "", "", err
 	}
-	err = q.compare(func(see func(string, stat)) error {
-		return w.makeReadable(ctx, func(name string, s stat) {
+	var nested []string
+	err = q.compare(func(see func(string, stat)) (err error) {
+		nested, err = w.makeReadable(ctx, func(name string, s stat) {
 			see(name, s)
 			now.add(name, s)
 		})
+		return err
 	})
 	if err != nil {
 		return "", "", err
@@ -157,22 +178,12 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	if err != nil {
 		return "", "", err
 	}
-	on, err := w.parent(ctx, q, head)
+	on, err := w.parent(ctx, q, head, links)
 	if err != nil {
 		return "", "", err
 	}
-	empty, err := w.emptySubmodules(ctx, q, links)
-	if err != nil {
+	if err := w.addAll(ctx, q, links, nested); err != nil {
 		return "", "", err
-	}
-	found, err := q.add(ctx, links, empty)
-	switch {
-	case err != nil:
-		return "", "", err
-	case found.unread != nil:
-		return "", "", &UnreadableError{found.unread}
-	case found.nested != nil:
-		return "", "", &NestedError{found.nested}
 	}
 	tree, err := q.writeTree(ctx)
 	if err != nil {
@@ -195,13 +206,38 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	return commit, now.digest(), nil
 }
 
+// addAll adds all files to the index, which may have those of a commit of the agent. Links are the submodules of the base, and nested are
+// the directories that may be repositories. Git never looks into one: it would run what its configuration says.
+func (w *Workspace) addAll(ctx context.Context, q *quarantine, links, nested []string) error {
+	var empty []string
+	if len(links) > 0 {
+		var err error
+		if empty, err = w.emptySubmodules(ctx, q); err != nil {
+			return err
+		}
+	}
+	nested = slices.DeleteFunc(nested, func(dir string) bool {
+		return slices.ContainsFunc(empty, func(link string) bool { return dir == link || strings.HasPrefix(dir, link+"/") })
+	})
+	if nested, err := q.notIgnored(ctx, nested); err != nil || len(nested) > 0 {
+		return cmp.Or(err, error(&NestedError{nested}))
+	}
+	found, err := q.add(ctx, links, empty)
+	switch {
+	case err != nil:
+		return err
+	case found.unread != nil:
+		return &UnreadableError{found.unread}
+	case found.nested != nil:
+		return &NestedError{found.nested}
+	}
+	return nil
+}
+
 // emptySubmodules returns those submodules that the index still has and that are empty directories, as they were checked out, or filled
 // by git: what is changed in that repository is left out, as in the user's checkout. Where there is none or something else than a directory,
 // git records that.
-func (w *Workspace) emptySubmodules(ctx context.Context, q *quarantine, known []string) (empty []string, err error) {
-	if len(known) == 0 {
-		return nil, nil
-	}
+func (w *Workspace) emptySubmodules(ctx context.Context, q *quarantine) (empty []string, err error) {
 	links, err := q.gitlinks(ctx)
 	if err != nil {
 		return nil, err
@@ -213,9 +249,6 @@ func (w *Workspace) emptySubmodules(ctx context.Context, q *quarantine, known []
 	defer root.Close()
 	var full []string
 	for _, name := range links {
-		if !slices.Contains(known, name) {
-			continue // a repository of the agent
-		}
 		info, err := root.Lstat(filepath.FromSlash(name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir():
@@ -281,8 +314,8 @@ func (w *Workspace) checkObjects(ctx context.Context) error {
 }
 
 // parent returns what to commit on: the base, or a commit of the agent, whose files are in the
-// index then.
-func (w *Workspace) parent(ctx context.Context, q *quarantine, head string) (point, error) {
+// index then. Known are the submodules of the base.
+func (w *Workspace) parent(ctx context.Context, q *quarantine, head string, known []string) (point, error) {
 	if head == "" {
 		return w.basePoint(ctx, q)
 	}
@@ -294,10 +327,26 @@ func (w *Workspace) parent(ctx context.Context, q *quarantine, head string) (poi
 		return on, err
 	}
 	// With -m, what is known about unchanged files stays in the index. Without -i, git would refuse to forget what has changed.
-	if err := q.do(ctx, "read-tree", "-m", "-i", on.tree); err != nil || !q.compared {
+	err = q.do(ctx, "read-tree", "-m", "-i", on.tree)
+	if err == nil {
+		err = q.dropLinks(ctx, known)
+	}
+	if err != nil || !q.compared {
 		return on, err
 	}
 	return on, postdate(q.index)
+}
+
+// dropLinks removes the submodules from the index that an agent has added: to know whether one has changed, git would look into a
+// repository of the agent. What is in their directories is added as everything else is.
+func (q *quarantine) dropLinks(ctx context.Context, known []string) error {
+	links, err := q.gitlinks(ctx)
+	added := slices.DeleteFunc(links, func(name string) bool { return slices.Contains(known, name) })
+	if err != nil || len(added) == 0 {
+		return err
+	}
+	_, err = q.input(ctx, strings.Join(added, "\x00"), "update-index", "--force-remove", "-z", "--stdin")
+	return err
 }
 
 // basePoint returns the base. Most steps begin with what the step before has left, or with the same, so the store remembers that.

@@ -187,7 +187,10 @@ func TestCompare(t *testing.T) {
 		f.no(copyIndex(filepath.Join(w.home, "index"), q.index))
 		change(q)
 		before := f.read(q.index)
-		f.no(q.compare(func(see func(string, stat)) error { return w.makeReadable(t.Context(), see) }))
+		f.no(q.compare(func(see func(string, stat)) error {
+			_, err := w.makeReadable(t.Context(), see)
+			return err
+		}))
 		after := f.read(q.index)
 		if !q.compared {
 			if before != after {

@@ -149,7 +149,7 @@ func waitFor(ctx context.Context, path string, take func(string) (*filelock.Lock
 // keepSetup copies what a setup created. If it changed other files, a copy would be incomplete,
 // so there is none.
 func (w *Workspace) keepSetup(ctx context.Context, result string) error {
-	if err := w.makeReadable(ctx, func(string, stat) {}); err != nil {
+	if _, err := w.makeReadable(ctx, func(string, stat) {}); err != nil {
 		return err
 	}
 	q, err := w.store.quarantine(w.Root, "")
