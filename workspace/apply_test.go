@@ -739,7 +739,7 @@ func TestUserRewritesWhatLanded(t *testing.T) {
 		f.change(s, "step", b.Commit, map[string]string{"n.txt": strings.Repeat("n", i+1)})
 	}
 	f.no(s.collectGarbage(t.Context(), 0))
-	if out, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {
+	if out, err := s.refs.out(t.Context(), "fsck", "--full"); err != nil {
 		t.Error(out, err)
 	}
 }

@@ -304,7 +304,7 @@ func (s *Store) quarantine(workTree, others string) (*quarantine, error) {
 		remove()
 		return nil, err
 	}
-	lend := quotePath(filepath.Join(s.dir, "store.git", "objects"))
+	lend := quotePath(s.objects())
 	if others != "" {
 		lend += string(os.PathListSeparator) + quotePath(others)
 	}
@@ -466,8 +466,16 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	pack := q.command(ctx, "pack-objects", "--quiet", "--revs", "--stdout", "--window=0", "--threads=1", "--delta-base-offset")
-	index := to.command(ctx, "index-pack", "--stdin", "--strict", "--threads=1")
+	pack, packDone, err := q.command(ctx, "pack-objects", "--quiet", "--revs", "--stdout", "--window=0", "--threads=1", "--delta-base-offset")
+	if err != nil {
+		return err
+	}
+	defer packDone()
+	index, indexDone, err := to.command(ctx, "index-pack", "--stdin", "--strict", "--threads=1")
+	if err != nil {
+		return err
+	}
+	defer indexDone()
 	var packed, indexed bytes.Buffer
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -502,9 +510,9 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 func (g git) touch(reported string) {
 	_, name, _ := strings.Cut(strings.TrimSpace(reported), "\t")
 	for _, pair := range g.env {
-		if dir, found := strings.CutPrefix(pair, "GIT_DIR="); found { // the user's repository has none, and is not cleaned by us
+		if objects, found := strings.CutPrefix(pair, "GIT_OBJECT_DIRECTORY="); found { // the user's repository has none, and is not cleaned by us
 			now := time.Now()
-			_ = os.Chtimes(filepath.Join(dir, "objects", "pack", "pack-"+name+".pack"), now, now) // without objects there is no pack
+			_ = os.Chtimes(filepath.Join(objects, "pack", "pack-"+name+".pack"), now, now) // without objects there is no pack
 		}
 	}
 }

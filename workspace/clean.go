@@ -343,7 +343,7 @@ func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 		return err
 	}
 	defer lock.Release()
-	revs, err := s.git.out(ctx, "for-each-ref", "--format=%(objectname)", "refs/hocket/")
+	revs, err := s.refs.out(ctx, "for-each-ref", "--format=%(objectname)", "refs/hocket/")
 	if err != nil {
 		return err
 	}
@@ -366,7 +366,7 @@ func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 		base := strings.TrimSuffix(pack, ".pack")
 		err = errors.Join(err, os.Remove(pack), ignoreMissing(os.Remove(base+".rev")), ignoreMissing(os.Remove(base+".idx")))
 	}
-	return errors.Join(err, s.git.do(ctx, "pack-refs", "--all"))
+	return errors.Join(err, s.refs.do(ctx, "pack-refs", "--all"))
 }
 
 func ignoreMissing(err error) error {

@@ -200,7 +200,7 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	}
 	s.lastPoint.Store(&point{commit, tree, on.time})
 	refs := fmt.Sprintf("update %[1]s%[2]s %[3]s\nupdate %[1]sfrom/%[2]s %[4]s\n", refsOf(w.Run), w.ref(), commit, w.Base)
-	if _, err := s.git.input(ctx, refs, "update-ref", "--stdin"); err != nil {
+	if _, err := s.refs.input(ctx, refs, "update-ref", "--stdin"); err != nil {
 		return "", "", err
 	}
 	return commit, now.digest(), nil
@@ -307,7 +307,7 @@ func (w *Workspace) checkObjects(ctx context.Context) error {
 		return err
 	}
 	text, err := readSmall(filepath.Join(w.Root, filepath.FromSlash(alternates)))
-	if err = ignoreMissing(err); err == nil && text != "" && text != filepath.Join(w.store.dir, "store.git", "objects")+"\n" {
+	if err = ignoreMissing(err); err == nil && text != "" && text != w.store.objects()+"\n" {
 		err = fmt.Errorf("%s was changed", alternates)
 	}
 	return err
@@ -422,9 +422,9 @@ func (s *Store) kept(ctx context.Context, run, ref string) (base, commit string,
 	if !s.mayHave(refsOf(run) + ref) {
 		return "", "", nil
 	}
-	base, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"from/"+ref)
+	base, err = s.refs.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"from/"+ref)
 	if err == nil {
-		commit, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+ref)
+		commit, err = s.refs.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+ref)
 	}
 	if exitCode(err) == 1 {
 		return "", "", nil
@@ -456,7 +456,7 @@ func (w *Workspace) makeAgain(ctx context.Context) error {
 	}
 	to := w.interruptedRef(len(before) + 1)
 	refs := fmt.Sprintf("update %[1]s%[2]s %[3]s\nupdate %[1]sfrom/%[2]s %[4]s\ndelete %[1]s%[5]s\ndelete %[1]sfrom/%[5]s\n", refsOf(w.Run), to, commit, base, w.ref())
-	_, err = w.store.git.input(ctx, refs, "update-ref", "--stdin")
+	_, err = w.store.refs.input(ctx, refs, "update-ref", "--stdin")
 	return err
 }
 

@@ -98,7 +98,11 @@ func (g git) diff(ctx context.Context, a, b string, limit int) (Diff, error) {
 }
 
 func (g git) patch(ctx context.Context, to io.Writer, a, b string) error {
-	cmd := g.command(ctx, "diff-tree", "-r", "-p", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color", a, b)
+	cmd, done, err := g.command(ctx, "diff-tree", "-r", "-p", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color", a, b)
+	if err != nil {
+		return err
+	}
+	defer done()
 	var messages bytes.Buffer
 	cmd.Stdout, cmd.Stderr = to, limited(&messages)
 	return explain(ctx, "diff-tree", cmd.Run(), &messages)

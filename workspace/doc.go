@@ -26,7 +26,7 @@
 //
 // Agents can write anything into a workspace, also into its .git. No git command of this package
 // reads the configuration, the index, the hooks or the attributes' drivers of a workspace: the
-// commands use the store's repository and an index beside the workspace. Only HEAD and objects are
+// commands use a repository of their own, see [repository], and an index beside the workspace. Only HEAD and objects are
 // taken from a workspace, and the hash of each object is checked. Git never looks into another repository in a workspace: whoever
 // looks for changes there reads its configuration. When an attempt has ended, its .git is made harmless
 // for people, too. No link in a workspace is followed on the way to a file or a working directory.

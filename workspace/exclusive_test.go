@@ -409,7 +409,9 @@ func TestGitOutlivesALanding(t *testing.T) {
 	f.no(err)
 	g := s.user.git
 	g.holds = c.held()
-	cmd := g.command(t.Context(), "-c", "alias.wait=!cat", "wait")
+	cmd, done, err := g.command(t.Context(), "-c", "alias.wait=!cat", "wait")
+	f.no(err)
+	defer done()
 	in, err := cmd.StdinPipe()
 	f.no(err)
 	f.no(cmd.Start())

@@ -18,11 +18,12 @@ import (
 
 // git is one way to call git: with a repository, a work tree, an index and a place for objects.
 type git struct {
-	dir      string   // of the process; "": the current one
-	env      []string // added to the environment
-	settings []string // key=value, for -c
-	users    bool     // reads the user's own configuration
-	holds    *os.File // stays open as long as git runs; nil: nothing
+	dir      string      // of the process; "": the current one
+	env      []string    // added to the environment
+	settings []string    // key=value, for -c
+	users    bool        // reads the user's own configuration
+	repo     *repository // in which it works; nil: the one of dir
+	holds    *os.File    // stays open as long as git runs; nil: nothing
 }
 
 // cutOffTime is for git to remove its lock files after SIGTERM.
@@ -44,8 +45,34 @@ func (g git) in(dir string) git {
 	return g
 }
 
-// command returns a git command that runs no program of anybody's choice and asks nothing.
-func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
+// command returns a git command that runs no program of anybody's choice and asks nothing. The caller calls done when it has ended.
+func (g git) command(ctx context.Context, args ...string) (cmd *exec.Cmd, done func(), err error) {
+	env, done := append(g.environ(), g.env...), func() {}
+	if g.repo != nil {
+		var gitDir string
+		if gitDir, done, err = g.repo.make(); err != nil {
+			return nil, nil, fmt.Errorf("a repository for git cannot be made: %w", err)
+		}
+		env = append(env, "GIT_DIR="+gitDir)
+	}
+	cmd = exec.CommandContext(ctx, "git", append(g.options(), args...)...)
+	cmd.Dir, cmd.Env = g.dir, env
+	if g.holds != nil && runtime.GOOS != "windows" { // where a process inherits only three files
+		cmd.ExtraFiles = []*os.File{g.holds}
+	}
+	cmd.WaitDelay = cutOffTime
+	cmd.Cancel = func() error {
+		err := cmd.Process.Signal(syscall.SIGTERM)
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return cmd.Process.Kill() // a system without signals
+		}
+		return err
+	}
+	return cmd, done, nil
+}
+
+// options returns what is the same for all commands.
+func (g git) options() []string {
 	fixed := []string{
 		"--no-pager", "--no-replace-objects",
 		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
@@ -59,21 +86,7 @@ func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	for _, s := range g.settings {
 		fixed = append(fixed, "-c", s)
 	}
-	cmd := exec.CommandContext(ctx, "git", append(fixed, args...)...)
-	cmd.Dir = g.dir
-	if g.holds != nil && runtime.GOOS != "windows" { // where a process inherits only three files
-		cmd.ExtraFiles = []*os.File{g.holds}
-	}
-	cmd.Env = append(g.environ(), g.env...)
-	cmd.WaitDelay = cutOffTime
-	cmd.Cancel = func() error {
-		err := cmd.Process.Signal(syscall.SIGTERM)
-		if err != nil && !errors.Is(err, os.ErrProcessDone) {
-			return cmd.Process.Kill() // a system without signals
-		}
-		return err
-	}
-	return cmd
+	return fixed
 }
 
 // environ returns the environment without variables that redirect git.
@@ -84,7 +97,7 @@ func (g git) environ() []string {
 		return strings.HasPrefix(name, "GIT_") && !(g.users && whose) || name == "LANGUAGE"
 	})
 	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
-		"GIT_ATTR_NOSYSTEM=1", "GIT_ADVICE=0")
+		"GIT_ATTR_NOSYSTEM=1", "GIT_ADVICE=0", "GIT_ALLOW_PROTOCOL=")
 	if !g.users {
 		env = append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	}
@@ -136,7 +149,11 @@ func stderrOf(err error) string {
 // run runs git and returns what it prints. Standard error is returned, too, since some of git's
 // warnings matter.
 func (g git) run(ctx context.Context, stdin io.Reader, args ...string) (stdout, stderr string, err error) {
-	cmd := g.command(ctx, args...)
+	cmd, done, err := g.command(ctx, args...)
+	if err != nil {
+		return "", "", err
+	}
+	defer done()
 	var out bytes.Buffer
 	var said messages
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &said

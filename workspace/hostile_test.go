@@ -69,7 +69,7 @@ func TestManyAgentsAtOnce(t *testing.T) {
 	}
 	before["refs/hocket/r1/base"] = "-rw-r--r-- " + b.Head + "\n"
 	same(t, "the user's .git", before, listing(t, filepath.Join(f.repo, ".git")))
-	if out, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {
+	if out, err := s.refs.out(t.Context(), "fsck", "--full"); err != nil {
 		t.Error(out, err)
 	}
 	f.git(f.repo, "fsck", "--full", "--strict")
@@ -207,7 +207,7 @@ func TestUserPrunesAndMoves(t *testing.T) {
 	f.git(f.repo, "gc", "-q", "--prune=now")
 	check := func(s *Store) {
 		t.Helper()
-		if out, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {
+		if out, err := s.refs.out(t.Context(), "fsck", "--full"); err != nil {
 			t.Error(out, err)
 		}
 		w := f.checkout(s, Attempt{"r1", "step", 2}, c)
@@ -326,7 +326,7 @@ func TestInterruptedAttempts(t *testing.T) {
 		t.Errorf("collected %s, %v, want %s", c, err, end)
 	}
 	f.no(s.Release(t.Context(), "r1"))
-	if refs, err := s.git.out(t.Context(), "for-each-ref"); refs != "" || err != nil {
+	if refs, err := s.refs.out(t.Context(), "for-each-ref"); refs != "" || err != nil {
 		t.Errorf("left in the store: %s %v", refs, err)
 	}
 }
@@ -345,7 +345,7 @@ func TestProvisionalRuns(t *testing.T) {
 	if got := f.git(f.repo, "for-each-ref", "--format=%(refname)", "refs/hocket/"); len(got) != len(want) || !strings.Contains(got, refsOf(fresh)) || !strings.Contains(got, "3k7q") {
 		t.Errorf("the user's repository has %s", got)
 	}
-	if got, err := s.git.out(t.Context(), "for-each-ref", "--format=%(refname)"); err != nil || len(got) != len(want) {
+	if got, err := s.refs.out(t.Context(), "for-each-ref", "--format=%(refname)"); err != nil || len(got) != len(want) {
 		t.Errorf("the store has %s, %v", got, err)
 	}
 }
@@ -395,7 +395,7 @@ func TestStoreDoesNotGrow(t *testing.T) {
 			sizes = append(sizes, Size(filepath.Join(f.state, "store.git")))
 		}
 	}
-	if out, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {
+	if out, err := s.refs.out(t.Context(), "fsck", "--full"); err != nil {
 		t.Error(out, err)
 	}
 	if sizes[2] > 2*sizes[0] {

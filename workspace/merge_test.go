@@ -135,7 +135,7 @@ func TestMerge(t *testing.T) {
 	f.has(s, m.Commit, "a.txt", "ONE and 1\nuncommitted\nTHREE\n")
 	f.has(s, m.Commit, "x.txt", "x")
 	f.has(s, m.Commit, "y.txt", "y")
-	if _, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {
+	if _, err := s.refs.out(t.Context(), "fsck", "--full"); err != nil {
 		t.Error(err)
 	}
 }

@@ -55,7 +55,7 @@ func (w *Workspace) Gone() error { return w.store.Gone() }
 
 // Base returns the base of a run; "" if the store has none for it.
 func (s *Store) Base(ctx context.Context, run string) (string, error) {
-	return s.git.out(ctx, "for-each-ref", "--format=%(objectname)", refsOf(run)+"base")
+	return s.refs.out(ctx, "for-each-ref", "--format=%(objectname)", refsOf(run)+"base")
 }
 
 // Has reports whether the store has a commit.
@@ -87,9 +87,9 @@ func (s *Store) Keep(ctx context.Context, run, commit string) error {
 // places returns the repositories that have refs of runs.
 func (s *Store) places() []git {
 	if s.user == nil {
-		return []git{s.git}
+		return []git{s.refs}
 	}
-	return []git{s.git, s.user.git}
+	return []git{s.refs, s.user.git}
 }
 
 // Copy keeps for another run what the store keeps for a run: its base, and what its attempts left. What the other run

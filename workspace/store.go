@@ -16,7 +16,7 @@ import (
 
 // Store has the workspaces of one project, in a directory of its own:
 //
-//	store.git      all commits; its alternates are the objects of the user's repository
+//	store.git      all commits; its alternates are the objects of the user's repository. See [repository] for how it is used
 //	work/RUN/STEP  one workspace, see [Workspace]
 //	setup          results of setup commands
 //	land           landings
@@ -25,8 +25,9 @@ import (
 // It is safe for concurrent use, also by several processes.
 type Store struct {
 	dir  string
-	git  git    // the store's repository, for objects and refs
-	tree git    // the same, with the settings that concern files
+	git  git    // for the store's objects
+	refs git    // for its refs
+	tree git    // for its objects, with the settings that concern files
 	user *user  // nil: the project is not in a git repository
 	root string // the directory that is captured: the top of the user's work tree
 	sub  string // the project's directory below root, "" if it is the same
@@ -167,8 +168,19 @@ func belongsTo(top, gitDir string) error {
 // settle takes over what concerns files from the user's configuration.
 func (s *Store) settle(u *user, config []string) error {
 	s.user = u
-	s.git = git{dir: s.dir, env: []string{"GIT_DIR=" + filepath.Join(s.dir, "store.git")}} // whoever calls may be in a directory that is removed
-	s.tree = s.git
+	repo := repository{parent: filepath.Join(s.dir, "temp"), format: "sha1"}
+	if u != nil {
+		repo.format = u.format
+		var err error
+		if repo.shallow, err = os.ReadFile(u.shallow); ignoreMissing(err) != nil {
+			return err
+		}
+	}
+	withRefs := repo
+	withRefs.store = filepath.Join(s.dir, "store.git")
+	s.git = git{dir: s.dir, repo: &repo, env: []string{"GIT_OBJECT_DIRECTORY=" + s.objects()}} // whoever calls may be in a directory that is removed
+	s.tree, s.refs = s.git, s.git
+	s.refs.repo = &withRefs
 	if u == nil {
 		return nil
 	}
@@ -204,17 +216,16 @@ func (s *Store) settle(u *user, config []string) error {
 	return nil
 }
 
+// objects returns where the objects of the store are.
+func (s *Store) objects() string { return filepath.Join(s.dir, "store.git", "objects") }
+
 // create creates the store's repository by hand, since templates bring hooks along, and connects
 // it with the user's: that may have moved.
 func (s *Store) create() error {
-	dir := filepath.Join(s.dir, "store.git")
-	format, alternates, shallow := "sha1", "", []byte(nil)
+	dir, alternates := filepath.Join(s.dir, "store.git"), ""
+	format, shallow := s.git.repo.format, s.git.repo.shallow
 	if s.user != nil {
-		format, alternates = s.user.format, s.user.objects+"\n"
-		var err error
-		if shallow, err = os.ReadFile(s.user.shallow); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
+		alternates = s.user.objects + "\n"
 	}
 	file := filepath.Join(dir, "config")
 	config, err := os.ReadFile(file)
@@ -222,9 +233,7 @@ func (s *Store) create() error {
 	case err == nil && string(config) == want:
 	case err == nil && (string(config) == bareConfig("sha1") || string(config) == bareConfig("sha256")):
 		return fmt.Errorf("%s was created for another format of object names: the repository of the project was replaced; move %s elsewhere to start anew", dir, s.dir)
-	case err == nil:
-		return fmt.Errorf("%s is damaged or was edited: remove only this file, and it is written again", file)
-	case errors.Is(err, os.ErrNotExist) && isDirectory(filepath.Join(dir, "objects")) == nil: // somebody has removed it
+	case err == nil, errors.Is(err, os.ErrNotExist) && isDirectory(filepath.Join(dir, "objects")) == nil: // it was edited or removed
 		if err := wholefile.Write(file, []byte(want), 0o600); err != nil {
 			return err
 		}
@@ -235,7 +244,7 @@ func (s *Store) create() error {
 			return err
 		}
 		defer remove()
-		if err := createRepository(filepath.Join(temp, "store.git"), want, "ref: refs/heads/none\n", alternates, shallow); err != nil {
+		if err := createRepository(filepath.Join(temp, "store.git"), want, noHead, alternates, shallow); err != nil {
 			return err
 		}
 		if err := os.Rename(filepath.Join(temp, "store.git"), dir); err != nil {
@@ -305,7 +314,7 @@ func refsOf(run string) string { return "refs/hocket/" + nameOf(run) + "/" }
 
 // pin keeps a commit of a run in the store, under a name.
 func (s *Store) pin(ctx context.Context, run, name, commit string) error {
-	return s.git.do(ctx, "update-ref", refsOf(run)+name, commit)
+	return s.refs.do(ctx, "update-ref", refsOf(run)+name, commit)
 }
 
 // nameOf turns a run or an address into a name for files and refs that is readable, and
@@ -334,7 +343,10 @@ func nameOf(text string) string {
 
 // temp creates a directory for the time of a call.
 func (s *Store) temp() (dir string, remove func(), err error) {
-	parent := filepath.Join(s.dir, "temp")
+	return tempIn(filepath.Join(s.dir, "temp"))
+}
+
+func tempIn(parent string) (dir string, remove func(), err error) {
 	if err := isDirectory(parent); err != nil {
 		return "", nil, err
 	}

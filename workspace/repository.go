@@ -1,0 +1,63 @@
+package workspace
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// repository is what a git command of ours takes for its repository: a directory that is made for that command, and removed after it. It
+// has a configuration of ours, no attributes and no hooks. Objects, and refs if the command needs them, are those of the store.
+//
+// The store itself is no repository for our commands. An agent knows its path, because its clone borrows the objects, and can write there. A
+// filter in the configuration and a line in info/attributes would run a program of the agent when the next files are captured; other
+// settings would change what is captured or merged; and a ref with the name that a merge uses for a commit would be merged instead.
+type repository struct {
+	parent  string // where the directory is made
+	format  string // of object names
+	shallow []byte // the commits whose parents are missing
+	store   string // whose refs the command works on; "": it sees none
+}
+
+// make makes the directory.
+func (r *repository) make() (dir string, remove func(), err error) {
+	if r.store != "" && runtime.GOOS == "windows" { // where links need privileges; no command for refs reads attributes
+		return r.store, func() {}, nil
+	}
+	if dir, remove, err = tempIn(r.parent); err == nil {
+		err = errors.Join(r.makeRefs(dir), r.write(dir))
+	}
+	if err != nil && remove != nil {
+		remove()
+	}
+	return dir, remove, err
+}
+
+// makeRefs makes that part of the repository in which refs are.
+func (r *repository) makeRefs(dir string) error {
+	if r.store == "" {
+		return os.Mkdir(filepath.Join(dir, "refs"), 0o700)
+	}
+	for _, name := range []string{"refs", "packed-refs"} { // the second one need not exist
+		if err := os.Symlink(filepath.Join(r.store, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *repository) write(dir string) error {
+	for name, text := range map[string]string{"HEAD": noHead, "config": bareConfig(r.format), "shallow": string(r.shallow)} {
+		if text == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noHead is the content of HEAD in repositories in which nothing is checked out.
+const noHead = "ref: refs/heads/none\n"
