@@ -380,14 +380,15 @@ const exclude = ":(top,exclude,literal)"
 // unopened is how git says that it leaves out a directory. It does not fail then.
 const unopened = "warning: could not open directory "
 
-// left is what of a work tree was not added.
-type left struct {
+// added is what add has found in a work tree.
+type added struct {
+	files  []string // what is in the index
 	nested []string // repositories in it, of which only the commit was added
 	unread []string // directories that cannot be read
 }
 
 // add adds everything of the work tree to the index, except some paths. Links are the submodules that were known before.
-func (q *quarantine) add(ctx context.Context, links, except []string) (found left, err error) {
+func (q *quarantine) add(ctx context.Context, links, except []string) (found added, err error) {
 	spec := ":(top)"
 	for _, path := range except {
 		spec += "\x00" + exclude + path
@@ -409,10 +410,11 @@ func (q *quarantine) add(ctx context.Context, links, except []string) (found lef
 	if err != nil {
 		return found, err
 	}
-	now, err := q.gitlinks(ctx)
-	for _, path := range now {
-		if !slices.Contains(links, path) {
-			found.nested = append(found.nested, path)
+	entries, err := q.entries(ctx)
+	for _, e := range entries {
+		found.files = append(found.files, e.name)
+		if e.mode == gitlink && !slices.Contains(links, e.name) {
+			found.nested = append(found.nested, e.name)
 		}
 	}
 	return found, err

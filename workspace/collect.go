@@ -23,14 +23,6 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// NestedError means that an agent created a repository in its workspace. Git would take only its
-// commit and lose its files, and run what its configuration says.
-type NestedError struct{ Paths []string }
-
-func (e *NestedError) Error() string {
-	return fmt.Sprintf("a repository inside the workspace cannot be captured: %s: remove its .git, or ignore it", shownAll(e.Paths, maxListed))
-}
-
 // SubmoduleError means that there are files where submodules belong. Git would leave them out.
 type SubmoduleError struct{ Paths []string }
 
@@ -81,19 +73,6 @@ func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s st
 		return nil
 	})
 	return nested, err
-}
-
-// leadsToRepository reports whether git may take the directory of a file or directory for another repository because of it. A .git without
-// HEAD does not: git ignores it.
-func leadsToRepository(root *os.Root, name string, mode fs.FileMode) bool {
-	if path.Base(name) != ".git" || name == ".git" {
-		return false
-	}
-	if !mode.IsDir() {
-		return true
-	}
-	_, err := root.Lstat(path.Join(name, "HEAD"))
-	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // isLeftOut reports whether nothing in a directory is collected: repositories, and paths that git reports to be too long.
@@ -220,7 +199,7 @@ func (w *Workspace) addAll(ctx context.Context, q *quarantine, links, nested []s
 		return slices.ContainsFunc(empty, func(link string) bool { return dir == link || strings.HasPrefix(dir, link+"/") })
 	})
 	if nested, err := q.notIgnored(ctx, nested); err != nil || len(nested) > 0 {
-		return cmp.Or(err, error(&NestedError{nested}))
+		return cmp.Or(err, error(&NestedError{Paths: nested}))
 	}
 	found, err := q.add(ctx, links, empty)
 	switch {
@@ -229,9 +208,9 @@ func (w *Workspace) addAll(ctx context.Context, q *quarantine, links, nested []s
 	case found.unread != nil:
 		return &UnreadableError{found.unread}
 	case found.nested != nil:
-		return &NestedError{found.nested}
+		return &NestedError{Paths: found.nested}
 	}
-	return nil
+	return q.checkBare(ctx, w.Base, found.files)
 }
 
 // emptySubmodules returns those submodules that the index still has and that are empty directories, as they were checked out, or filled

@@ -29,7 +29,7 @@ func TestErrorsQuoteNames(t *testing.T) {
 	conflicts := []Conflict{{Path: name}, {Path: "b"}}
 	for _, text := range []string{
 		(&LandConflictError{Conflicts: conflicts}).Error(), (&LandConflictError{Conflicts: conflicts, InTheWay: true}).Error(),
-		(&keptError{[]string{name}}).Error(), Ended{Kept: []string{name}}.String(), (&NestedError{[]string{name}}).Error(),
+		(&keptError{[]string{name}}).Error(), Ended{Kept: []string{name}}.String(), (&NestedError{Paths: []string{name}}).Error(),
 		(&UnreadableError{[]string{name}}).Error(), (&blockedError{path: "a", by: name}).Error(),
 	} {
 		if !strings.Contains(text, want) || strings.Contains(text, "\n") {

@@ -151,3 +151,140 @@ func TestSubmodulesAreNotLookedInto(t *testing.T) {
 		t.Errorf("recorded %q, %v", names, err)
 	}
 }
+
+// bareTests are ways to make a directory a repository, and the directories that are refused.
+var bareTests = map[string]struct {
+	files map[string]string // "" removes one
+	want  []string
+}{
+	"in a directory":               {map[string]string{"nb/HEAD": "ref: refs/heads/main\n", "nb/objects/x": "x", "nb/refs/x": "x", "nb/config": "[core]\n"}, []string{"nb"}},
+	"at the top":                   {map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "x", "refs/x": "x"}, []string{"."}},
+	"in other case":                {map[string]string{"nb/head": "ref: refs/heads/main\n", "nb/Objects/x": "x", "nb/REFS/x": "x"}, []string{"nb"}},
+	"with its own parts elsewhere": {map[string]string{"nb/HEAD": "ref: refs/heads/main\n", "nb/commondir": "/tmp\n"}, []string{"nb"}},
+	"by one more file":             {map[string]string{"half/objects/x": "x"}, []string{"half"}},
+	"its configuration":            {map[string]string{"old/config": "[core]\n\tfsmonitor = evil\n"}, []string{"old"}},
+	"its hooks":                    {map[string]string{"old/hooks/pre-commit": "#!/bin/sh\n"}, []string{"old"}},
+	"its HEAD":                     {map[string]string{"old/HEAD": "ref: refs/heads/main\n"}, []string{"old"}},
+	"a file beside":                {map[string]string{"old/objects/y": "y", "old/description": "x"}, nil},
+	"something else":               {map[string]string{"nb/HEAD": "x", "nb/objects/x": "x", "config": "x", "hooks/x": "x"}, nil},
+	"it is removed":                {map[string]string{"old/HEAD": "", "old/objects/x": ""}, nil},
+	"ignored":                      {map[string]string{"ignored/nb/HEAD": "x", "ignored/nb/objects/x": "x", "ignored/nb/refs/x": "x"}, nil},
+}
+
+// withBare has a repository in the project, and a half of one.
+func withBare(t *testing.T) *fixture {
+	f := newFixture(t)
+	for _, name := range []string{"old/HEAD", "old/objects/x", "old/refs/x", "half/HEAD", "half/refs/x"} {
+		f.put(name, "x")
+	}
+	f.git(f.repo, "add", "-A")
+	f.git(f.repo, "commit", "-qm", "bare")
+	return f
+}
+
+// TestBareRepositoriesOfAnAgent has directories that become repositories by what an agent writes into them.
+func TestBareRepositoriesOfAnAgent(t *testing.T) {
+	f := withBare(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	for name, test := range bareTests {
+		for _, committed := range []bool{false, true} {
+			w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+			f.editAll(w.Root, test.files)
+			if committed {
+				f.git(w.Root, "add", "-A")
+				f.git(w.Root, "commit", "-q", "--allow-empty", "-m", "x")
+			}
+			_, err := w.Collect(t.Context(), "work")
+			f.no(w.Close())
+			f.refusedAsNested(name, err, test.want)
+		}
+	}
+}
+
+// editAll writes files; an empty text removes one.
+func (f *fixture) editAll(dir string, files map[string]string) {
+	f.Helper()
+	for name, text := range files {
+		if text == "" {
+			f.no(os.Remove(filepath.Join(dir, name)))
+		} else {
+			f.write(filepath.Join(dir, name), text)
+		}
+	}
+}
+
+func (f *fixture) refusedAsNested(what string, err error, want []string) {
+	f.Helper()
+	var nested *NestedError
+	switch {
+	case want == nil && err != nil:
+		f.Errorf("%s: %v", what, err)
+	case want != nil && (!errors.As(err, &nested) || !nested.Bare || !slices.Equal(nested.Paths, want)):
+		f.Errorf("%s: %v", what, err)
+	}
+}
+
+// TestBareRepositoriesDoNotLand has the same in a commit, for example one that was merged from two of which each has a half.
+func TestBareRepositoriesDoNotLand(t *testing.T) {
+	f := withBare(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	for name, test := range bareTests {
+		if name == "ignored" {
+			continue
+		}
+		index := filepath.Join(t.TempDir(), "index")
+		tree := filepath.Join(t.TempDir(), "tree")
+		f.mkdir(tree)
+		g := s.git.with("GIT_INDEX_FILE="+index, "GIT_WORK_TREE="+tree)
+		f.no(g.do(t.Context(), "read-tree", b.Commit))
+		f.no(g.do(t.Context(), "checkout-index", "-a"))
+		f.editAll(tree, test.files)
+		f.no(g.in(tree).do(t.Context(), "add", "-A"))
+		files, err := g.out(t.Context(), "write-tree")
+		f.no(err)
+		q, err := s.quarantine("", "")
+		f.no(err)
+		at, err := s.git.point(t.Context(), b.Commit)
+		f.no(err)
+		q.git = s.git
+		commit, err := q.commit(t.Context(), files, name, at)
+		f.no(err)
+		for _, how := range []How{AsBranch, AsCommit, AsPatch} {
+			_, err := s.Plan(t.Context(), Landing{ID: name, Run: "r1", How: how, Base: b.Commit, Commit: commit, Branch: "new"}, 1<<20)
+			f.refusedAsNested(name+" as "+string(how), err, test.want)
+		}
+	}
+	// The rest may be there already, where git ignores it.
+	f.put("ignored/objects/x", "x")
+	f.put("ignored/refs/x", "x")
+	w := f.checkout(s, Attempt{"r1", "half", 1}, b.Commit)
+	f.write(filepath.Join(w.Root, "ignored", "HEAD"), "ref: refs/heads/main\n")
+	f.git(w.Root, "add", "-f", "ignored/HEAD")
+	f.git(w.Root, "commit", "-qm", "x")
+	commit := f.collect(w)
+	_, err := s.Plan(t.Context(), Landing{ID: "half", Run: "r1", How: AsPatch, Base: b.Commit, Commit: commit}, 1<<20)
+	f.refusedAsNested("together with the checkout", err, []string{"ignored"})
+}
+
+// TestABareProjectDoesNotRun lands what git init --bare makes of the project's own directory, in a project without git.
+func TestABareProjectDoesNotRun(t *testing.T) {
+	f := newFixture(t)
+	f.no(os.RemoveAll(filepath.Join(f.repo, ".git")))
+	s, y := f.open(), f.spy()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	for _, dir := range []string{".", "nb"} {
+		f.git(w.Root, "init", "-q", "--bare", dir)
+		at := filepath.Join(w.Root, dir)
+		f.git(at, "--git-dir=.", "config", "core.fsmonitor", y.program)
+		f.git(at, "--git-dir=.", "config", "core.worktree", ".")
+		f.git(at, "--git-dir=.", "config", "core.bare", "false")
+		f.write(filepath.Join(at, "refs", "heads", "keep"), b.Commit+"\n")
+		f.write(filepath.Join(at, "objects", "keep"), "x")
+	}
+	_, err := w.Collect(t.Context(), "work")
+	f.refusedAsNested("bare", err, []string{".", "nb"})
+	f.no(w.Close())
+}
