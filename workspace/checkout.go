@@ -240,7 +240,7 @@ const branchName = "hocket"
 // config returns the configuration of the clone, for the agent: we never read it.
 func (w *Workspace) config() string {
 	s, format, name, email := w.store, "sha1", "", ""
-	core := []string{"bare = false", "logAllRefUpdates = true"}
+	core := []string{"bare = false", "logAllRefUpdates = true", "useReplaceRefs = false"} // what a person sees is what was recorded
 	for _, setting := range s.tree.settings {
 		key, value, _ := strings.Cut(setting, "=")
 		core = append(core, strings.TrimPrefix(key, "core.")+" = "+quoteValue(value))

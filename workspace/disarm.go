@@ -112,11 +112,15 @@ func isRepository(tree *os.Root, root string) bool {
 var maxGitFiles = 200_000
 
 // isPlain reports whether there are only files and directories in a .git: git would follow a link, such as one in place of refs/heads, and
-// write into another repository.
+// write into another repository. A file with a second name is such a link, too. Only among objects it is not: git clone gives them several
+// names, because git never writes into one.
 func isPlain(gitDir string) bool {
 	seen := 0
-	return walk(gitDir, func(_ string, mode fs.FileMode, _ *stat, err error) error {
+	return walk(gitDir, func(name string, mode fs.FileMode, _ *stat, err error) error {
 		if seen++; seen > maxGitFiles || !mode.IsDir() && !mode.IsRegular() {
+			return fs.ErrInvalid
+		}
+		if mode.IsRegular() && !strings.HasPrefix(name, "objects/") && hasOtherNames(filepath.Join(gitDir, filepath.FromSlash(name))) {
 			return fs.ErrInvalid
 		}
 		return err

@@ -237,3 +237,67 @@ func TestConfigurationHasAnOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestReplacedObjects has an agent that replaces its commit by another one for everybody who looks at it, and for us.
+func TestReplacedObjects(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	for _, packed := range []bool{false, true} {
+		w := f.checkout(s, Attempt{"r1", "step " + strconv.FormatBool(packed), 1}, b.Commit)
+		f.write(filepath.Join(w.Root, "a.txt"), "evil\n")
+		f.git(w.Root, "commit", "-qam", "evil")
+		evil := f.git(w.Root, "rev-parse", "HEAD")
+		f.write(filepath.Join(w.Root, "a.txt"), "harmless\n")
+		f.git(w.Root, "commit", "-q", "--amend", "-am", "harmless")
+		f.git(w.Root, "replace", evil, f.git(w.Root, "rev-parse", "HEAD"))
+		f.git(w.Root, "replace", f.git(w.Root, "rev-parse", evil+"^{tree}"), b.Commit+"^{tree}", "-f")
+		f.git(w.Root, "update-ref", "refs/heads/"+branchName, evil)
+		f.git(w.Root, "config", "core.useReplaceRefs", "true")
+		f.write(filepath.Join(w.Root, "a.txt"), "evil\n")
+		if packed {
+			f.git(w.Root, "pack-refs", "--all")
+		}
+		f.has(s, f.collect(w), "a.txt", "evil")
+		if got := f.git(w.Root, "log", "-1", "--format=%s"); got != "evil" {
+			t.Errorf("git shows the commit %q", got)
+		}
+		if got := f.git(w.Root, "show", "HEAD:a.txt"); got != "evil" {
+			t.Errorf("git shows the file %q", got)
+		}
+	}
+}
+
+// TestHardLinksInAGitDirectory has an agent that gives a file of the user a second name in its repository, where git writes into it. Objects
+// may have several names: git clone makes them, and git does not write into them.
+func TestHardLinksInAGitDirectory(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	mine := filepath.Join(t.TempDir(), "mine")
+	for _, name := range []string{"logs/HEAD", "COMMIT_EDITMSG", "FETCH_HEAD", "description"} {
+		f.write(mine, "")
+		w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+		link := filepath.Join(w.Root, ".git", filepath.FromSlash(name))
+		_ = os.Remove(link)
+		f.mkdir(filepath.Dir(link))
+		if err := os.Link(mine, link); err != nil {
+			t.Skip(err)
+		}
+		f.write(filepath.Join(w.Root, "a.txt"), "changed\n")
+		f.has(s, f.collect(w), "a.txt", "changed")
+		f.git(w.Root, "commit", "-qam", "mine")
+		f.git(w.Root, "fetch", "-q", ".")
+		if got := f.read(mine); got != "" {
+			t.Errorf("%s: git wrote %q into another file", name, got)
+		}
+	}
+	w := f.checkout(s, Attempt{"r1", "clone", 1}, b.Commit)
+	f.write(filepath.Join(w.Root, "a.txt"), "changed\n")
+	f.git(w.Root, "commit", "-qam", "mine")
+	f.git(w.Root, "clone", "-q", ".", t.TempDir())
+	f.collect(w)
+	if _, err := os.Lstat(filepath.Join(w.home, "git"+byAgent)); err == nil {
+		t.Error("a repository that was cloned is replaced")
+	}
+}

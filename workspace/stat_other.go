@@ -10,6 +10,9 @@ import (
 // statOf knows nothing: this system does not tell when a file was changed.
 func statOf(string) (s stat, ok bool) { return s, false }
 
+// hasOtherNames is not known on this system.
+func hasOtherNames(string) bool { return false }
+
 // walk visits a directory and what is in it, see [visitor].
 func walk(root string, visit visitor) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

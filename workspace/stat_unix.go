@@ -19,6 +19,12 @@ func statOf(name string) (s stat, ok bool) {
 	return noted(&is), true
 }
 
+// hasOtherNames reports whether a file has several hard links. It does so, too, if that is not known.
+func hasOtherNames(name string) bool {
+	var is unix.Stat_t
+	return unix.Lstat(name, &is) != nil || is.Nlink > 1
+}
+
 func noted(is *unix.Stat_t) stat {
 	return stat{
 		uint32(is.Ctim.Sec), uint32(is.Ctim.Nsec), uint32(is.Mtim.Sec), uint32(is.Mtim.Nsec),
