@@ -142,9 +142,9 @@ func (w *Workspace) putAside(ctx context.Context) error {
 	}
 	m, err := readMarker(w.home)
 	if errors.Is(err, os.ErrNotExist) {
-		return w.discard() // not ours yet
+		err = &unmarkedError{w.home}
 	}
-	if err != nil {
+	if err != nil { // without a tree, nothing is kept
 		w.Reason = err
 		return w.keep(w.Attempt)
 	}

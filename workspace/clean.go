@@ -45,22 +45,24 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 
 // list is List without sizes, for which it would have to look at every file.
 func (s *Store) list(ctx context.Context) ([]Info, error) {
-	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", "*", "*", markerName))
+	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", "*", "*"))
 	if err != nil {
 		return nil, err
 	}
 	var all []Info
-	for _, file := range homes {
+	for _, home := range homes {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		home := filepath.Dir(file)
 		if isDirectory(filepath.Dir(home)) != nil || isDirectory(home) != nil {
-			continue // a link is not ours
+			continue // a lock, or a link, which is not ours
 		}
 		info, err := s.info(home)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // removed meanwhile
+			if left, err := leftIn(home); err == nil && left == nil && !hasTree(home) {
+				continue // it was removed meanwhile, or has just begun
+			}
+			err = &unmarkedError{home}
 		}
 		if err != nil { // the marker is damaged: the directory is listed, and never removed
 			info = Info{Attempt: Attempt{Run: filepath.Base(filepath.Dir(home)), Address: filepath.Base(home)}, Dir: home, Problem: err.Error()}
@@ -77,6 +79,20 @@ func (s *Store) list(ctx context.Context) ([]Info, error) {
 		all = append(all, info.asCopy())
 	}
 	return all, nil
+}
+
+// unmarkedError means that a directory has files, but no marker that says whose they are. Nothing of ours leaves that: the marker
+// comes first and goes last. So somebody has removed it, or a power failure has.
+type unmarkedError struct{ home string }
+
+func (e *unmarkedError) Error() string {
+	return filepath.Join(e.home, markerName) + " is missing, so what is in that directory may be recorded nowhere else"
+}
+
+// hasTree reports whether there may be files in the directory of a workspace.
+func hasTree(home string) bool {
+	_, err := os.Lstat(filepath.Join(home, "tree"))
+	return !errors.Is(err, os.ErrNotExist)
 }
 
 func (s *Store) info(home string) (Info, error) {
@@ -176,6 +192,9 @@ func (s *Store) removeUnused(ctx context.Context, home string, remove func(Info)
 	begun := !errors.Is(err, os.ErrNotExist)
 	if begun && err != nil {
 		return nil //nolint:nilerr // a damaged marker does not say what is in the directory
+	}
+	if !begun && hasTree(home) {
+		return nil // see unmarkedError
 	}
 	if begun {
 		if info, err := s.info(home); err != nil || !remove(info.asCopy()) {

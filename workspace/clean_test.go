@@ -127,7 +127,7 @@ func TestReleaseRemovesTheRest(t *testing.T) {
 	s := f.open()
 	b := f.capture(s, "r1")
 	f.change(s, "step", b.Commit, map[string]string{"x": "x"})
-	f.write(filepath.Join(f.state, "work", "r1", "killed", "tree", "x"), "x")
+	f.mkdir(filepath.Join(f.state, "work", "r1", "killed"))
 	f.write(filepath.Join(f.state, "work", "r1", "killed.lock"), "")
 	outside := filepath.Join(t.TempDir(), "outside")
 	f.write(filepath.Join(outside, "precious"), "keep\n")
@@ -346,5 +346,60 @@ func TestChoiceIsAskedAgain(t *testing.T) {
 	}))
 	if _, err := os.Stat(w.Root); err != nil {
 		t.Errorf("the directory of the next attempt was removed: %v", err)
+	}
+}
+
+// TestLostMarker has directories with work whose marker was lost, after each of what removes directories. They stay, and are listed.
+func TestLostMarker(t *testing.T) {
+	for name, remove := range map[string]func(f *fixture, s *Store, commit string){
+		"clean":   func(f *fixture, s *Store, _ string) { f.no(s.Clean(f.Context(), func(Info) bool { return true })) },
+		"release": func(f *fixture, s *Store, _ string) { f.no(s.Release(f.Context(), "r1")) },
+		"attempt": func(f *fixture, s *Store, commit string) {
+			next := f.checkout(s, Attempt{"r1", "step", 2}, commit)
+			if next.LeftIn == "" || next.Reason == nil || !strings.Contains(next.Reason.Error(), markerName+" is missing") {
+				f.Errorf("left in %q: %v", next.LeftIn, next.Reason)
+			}
+			f.collect(next)
+		},
+		"open": func(f *fixture, s *Store, commit string) {
+			if _, err := s.OpenCopy(f.Context(), Attempt{"r1", "step", 1}, commit); err == nil || !strings.Contains(err.Error(), markerName+" is missing") {
+				f.Errorf("error %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			s := f.open()
+			b := f.capture(s, "r1")
+			a := Attempt{"r1", "step", 1}
+			if name == "open" {
+				_, err := s.OpenCopy(t.Context(), a, b.Commit)
+				f.no(err)
+				a.Address = openedPrefix + a.Address
+			} else {
+				f.collect(f.checkout(s, a, b.Commit))
+			}
+			home := s.home(a)
+			f.write(filepath.Join(home, "tree", "work"), "mine\n")
+			f.no(os.Remove(filepath.Join(home, markerName)))
+			remove(f, s, b.Commit)
+			dir := filepath.Join(home, "tree")
+			all, err := s.List(t.Context())
+			f.no(err)
+			switch {
+			case len(all) != 1:
+				t.Fatalf("list %+v", all)
+			case name == "attempt":
+				dir = filepath.Join(home, "left-2")
+				if len(all[0].Left) != 1 || all[0].Left[0] != dir {
+					t.Errorf("list %+v", all)
+				}
+			case all[0].Dir != home || !strings.Contains(all[0].Problem, markerName+" is missing"):
+				t.Errorf("list %+v", all)
+			}
+			if got := f.read(dir, "work"); got != "mine\n" {
+				t.Errorf("the work is %q", got)
+			}
+		})
 	}
 }

@@ -30,7 +30,10 @@ func (s *Store) OpenCopy(ctx context.Context, a Attempt, commit string) (string,
 	w, err := s.checkout(ctx, a, commit, func(w *Workspace) error {
 		m, err := readMarker(w.home)
 		if errors.Is(err, os.ErrNotExist) {
-			return w.discard()
+			if w.intact = hasTree(w.home); w.intact {
+				return &unmarkedError{w.home}
+			}
+			return nil
 		}
 		if err != nil {
 			return err
