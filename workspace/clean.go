@@ -233,7 +233,7 @@ func (s *Store) recordAll(ctx context.Context, home string, m marker) error {
 	const often = 5
 	for range often {
 		files, err := s.recordLast(ctx, home, m)
-		if err != nil || files == m.Files || isUntouched(home, files) {
+		if err != nil || files == m.Files || isUntouched(filepath.Join(home, "tree"), files) {
 			return err
 		}
 	}

@@ -476,7 +476,7 @@ func (s *Store) recordLast(ctx context.Context, home string, m marker) (string, 
 		return "", nil
 	}
 	refs, files := refsIn(home), m.Files
-	if m.Captured == "" || !isUntouched(home, m.Files) {
+	if m.Captured == "" || !isUntouched(filepath.Join(home, "tree"), m.Files) {
 		var err error
 		if files, err = s.recover(ctx, home, m); err != nil {
 			return "", fmt.Errorf("its files cannot be recorded: %w", err)

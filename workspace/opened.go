@@ -3,13 +3,13 @@ package workspace
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // openedPrefix is what the addresses of copies begin with that a person looks at. No step has such an address.
@@ -65,53 +65,76 @@ var errKept = errors.New("the directory stays as it is")
 // filesNote has, beside a copy, the digest of its files as they were when it was opened.
 const filesNote = "files"
 
+// noteFiles notes the digest of the files of a copy, at a time that is later than theirs: so whoever changes one gives it another time.
 func noteFiles(home string) error {
-	digest, err := copyFiles(home)
-	if err != nil {
-		return err
+	const often = 100 // for clocks that advance in steps of seconds
+	for range often {
+		is, err := newSeen(home)
+		if err != nil {
+			return err
+		}
+		if !tellsChanges { // contents are compared
+			is.now, is.unsure = seenNow().now, false
+		}
+		if err := is.addCopy(filepath.Join(home, "tree")); err != nil {
+			return err
+		}
+		if digest := is.digest(); digest != "" {
+			return os.WriteFile(filepath.Join(home, filesNote), []byte(digest), 0o600)
+		}
+		time.Sleep(30 * time.Millisecond)
 	}
-	return os.WriteFile(filepath.Join(home, filesNote), []byte(digest), 0o600)
+	return nil // without the note, the copy counts as changed
 }
 
 // isEdited reports whether a person has worked in a copy, also in files that git ignores. When in doubt, it reports that: nothing
 // else has what is in the copy.
 func isEdited(home string) bool {
-	digest, err := copyFiles(home)
+	now := seenNow()
+	err := now.addCopy(filepath.Join(home, "tree"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false // nothing is left of it
 	}
 	noted, wrong := readSmall(filepath.Join(home, filesNote))
-	return err != nil || wrong != nil || noted != digest
+	return err != nil || wrong != nil || noted == "" || noted != now.digest()
 }
 
-// copyFiles identifies the files of a copy. A commit, a stash, a branch, and what is only staged are new files there.
-func copyFiles(home string) (string, error) {
-	return filesDigest(filepath.Join(home, "tree"), filepath.Join(home, "tree", ".git", "index"))
-}
-
-// filesDigest identifies the files in a directory by their names, kinds, sizes and times, except for git's index, which is written when
-// somebody only looks.
-func filesDigest(root, index string) (string, error) {
+// addCopy adds all files of a copy, except for git's index, which is written when somebody only looks. A commit, a stash, a branch, and
+// what is only staged are new files there. Contents are read only where the system does not tell when a file was changed.
+func (s *seen) addCopy(root string) error {
 	if _, err := os.Lstat(root); err != nil {
-		return "", err
-	}
-	sum := sha256.New()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, errUnread)
-		}
-		if d.IsDir() || path == index {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, errUnread)
-		}
-		rel, err := filepath.Rel(root, path)
-		fmt.Fprintf(sum, "%s\x00%v\x00%d\x00%d\x00", rel, info.Mode(), info.Size(), info.ModTime().UnixNano())
 		return err
+	}
+	return walk(root, func(name string, mode fs.FileMode, is *stat, err error) error {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", file, errUnread)
+		case name == ".git/index":
+			return nil
+		case is == nil:
+			return s.addContent(file, name, mode)
+		}
+		s.add(name, *is)
+		return nil
 	})
-	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// addContent adds a file with its content.
+func (s *seen) addContent(file, name string, mode fs.FileMode) (err error) {
+	var content []byte
+	switch mode.Type() {
+	case fs.ModeSymlink:
+		target, wrong := os.Readlink(file)
+		content, err = []byte(target), wrong
+	case 0:
+		content, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, errUnread)
+	}
+	fmt.Fprintf(s.sum, "%s\x00%v\x00%x\x00", name, mode, sha256.Sum256(content))
+	return nil
 }
 
 // errUnread is not fs.ErrNotExist, also if a file vanishes while the others are read.

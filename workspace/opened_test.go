@@ -8,6 +8,15 @@ import (
 	"time"
 )
 
+// editUnseen changes a file in place, and leaves its size and its time as they were.
+func (f *fixture) editUnseen(file, text string) {
+	f.Helper()
+	info, err := os.Stat(file)
+	f.no(err)
+	f.edit(file, text)
+	f.no(os.Chtimes(file, info.ModTime(), info.ModTime()))
+}
+
 // TestWorkInACopy does in a copy what a person may do there. What exists nowhere else stays: when workspaces are cleaned, when the run
 // is released, and when another attempt is opened. Looking is no change.
 func TestWorkInACopy(t *testing.T) {
@@ -20,8 +29,10 @@ func TestWorkInACopy(t *testing.T) {
 			f.git(dir, "status")
 			f.git(dir, "diff")
 			f.git(dir, "log")
-			f.mkdir(filepath.Join(dir, "empty"))
 		}, false},
+		"an empty directory":                {func(f *fixture, dir string) { f.mkdir(filepath.Join(dir, "empty")) }, true},
+		"a file with its old time":          {func(f *fixture, dir string) { f.editUnseen(filepath.Join(dir, "a.txt"), "ONE") }, true},
+		"an ignored file with its old time": {func(f *fixture, dir string) { f.editUnseen(filepath.Join(dir, "ignored", "given"), "GIVEN") }, true},
 		"takes back": {func(f *fixture, dir string) {
 			f.write(filepath.Join(dir, "x"), "x")
 			f.no(os.Remove(filepath.Join(dir, "x")))

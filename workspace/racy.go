@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -117,25 +119,36 @@ func postdate(index string) error {
 	return ignoreMissing(os.Chtimes(index, at, at)) // without files there is none
 }
 
-// seen identifies the files and directories of a work tree by what git would note about them.
+// seen has the files and directories of a work tree as they were when somebody looked, and identifies them by what git would note
+// about them.
 type seen struct {
+	files  map[string]stat // by their paths; nil: nobody needs them
 	sum    hash.Hash
 	now    stat // of a file that was written later than everything that is in the work tree
 	unsure bool
 }
 
-// newSeen begins with a file in a directory of the file system of the work tree. What changes a file or a directory from now on gives it
-// another time than it has.
+// newSeen begins with a file in a directory of the file system of the work tree. What changes a file from now on gives it another time
+// than it has.
 func newSeen(dir string) (*seen, error) {
 	file := filepath.Join(dir, "now")
 	if err := errors.Join(os.WriteFile(file, []byte("\n"), 0o600), copyLater(file, file)); err != nil {
 		return nil, err
 	}
 	now, known := statOf(file)
-	return &seen{sha256.New(), now, !known}, nil
+	return &seen{sum: sha256.New(), now: now, unsure: !known}, nil
 }
 
+// add adds a file or a directory. A directory has the times at which something in it was created, which is seen, and at which it was
+// renamed itself. Numbers of devices change when the system starts.
 func (s *seen) add(name string, is stat) {
+	const modeNo, deviceNo, kinds, directory = modeAt / 4, 4, 0o170000, 0o040000
+	if s.files != nil {
+		s.files[name] = is
+	}
+	if is[deviceNo] = 0; is[modeNo]&kinds == directory {
+		is = stat{modeNo: is[modeNo]}
+	}
 	entry := append(make([]byte, 0, len(name)+1+len(is)*4), name...)
 	entry = append(entry, 0)
 	for _, value := range is {
@@ -153,19 +166,53 @@ func (s *seen) digest() string {
 	return hex.EncodeToString(s.sum.Sum(nil))
 }
 
-// isUntouched reports whether nothing in a work tree was changed, created or removed, outside of .git, since its files were seen. If the
-// system does not say enough, it reports false.
-func isUntouched(home, digest string) bool {
-	now := seen{sum: sha256.New(), now: stat{math.MaxUint32, 0, math.MaxUint32}}
-	err := walk(filepath.Join(home, "tree"), func(name string, mode fs.FileMode, s *stat, err error) error {
+// lookAt sees what is in a work tree now. What is in a directory .git is no part of the digest, and neither is what cannot be read: git
+// says so when the files are recorded, unless it ignores that.
+func lookAt(root string) (*seen, error) {
+	if _, err := os.Lstat(root); err != nil {
+		return nil, err
+	}
+	now := seenNow()
+	err := walk(root, func(name string, mode fs.FileMode, s *stat, err error) error {
 		switch {
-		case err != nil || s == nil:
-			return errUnread
+		case err != nil:
+		case s == nil: // this system does not say enough
+			now.unsure = true
+			now.files[name] = roughly(filepath.Join(root, filepath.FromSlash(name)))
+		case inGit(name, mode):
+			now.files[name] = *s
 		case isLeftOut(name, mode):
 			return fs.SkipDir
+		default:
+			now.add(name, *s)
 		}
-		now.add(name, *s)
 		return nil
 	})
+	return now, err
+}
+
+// seenNow is for files that are compared with what was seen at another time.
+func seenNow() *seen {
+	return &seen{files: map[string]stat{}, sum: sha256.New(), now: stat{math.MaxUint32, 0, math.MaxUint32}}
+}
+
+// roughly returns what every system knows about a file.
+func roughly(name string) (s stat) {
+	if info, err := os.Lstat(name); err == nil {
+		s[2], s[3] = uint32(info.ModTime().Unix()), uint32(info.ModTime().Nanosecond())
+		s[modeAt/4], s[sizeAt/4] = uint32(info.Mode()), uint32(info.Size())
+	}
+	return s
+}
+
+// inGit reports whether a path is a directory .git, or leads into one.
+func inGit(name string, mode fs.FileMode) bool {
+	return strings.Contains("/"+name, "/.git/") || mode.IsDir() && path.Base(name) == ".git"
+}
+
+// isUntouched reports whether nothing in a work tree was changed, created or removed, outside of .git, since its files were seen. If the
+// system does not say enough, it reports false.
+func isUntouched(root, digest string) bool {
+	now, err := lookAt(root)
 	return digest != "" && err == nil && now.digest() == digest
 }

@@ -269,6 +269,7 @@ func TestUntouched(t *testing.T) {
 		"link":         func(root string) error { return os.Symlink("a.txt", filepath.Join(root, "in/link")) },
 		"ignored":      func(root string) error { return os.WriteFile(filepath.Join(root, "made"), []byte("changed"), 0o600) },
 		"repository":   func(root string) error { return os.Rename(filepath.Join(root, ".git"), filepath.Join(root, "git")) },
+		"submodule":    func(root string) error { return os.WriteFile(filepath.Join(root, "in/.git"), []byte("x"), 0o600) },
 		"all replaced": func(root string) error { return errors.Join(os.Rename(root, root+"-old"), os.Mkdir(root, 0o700)) },
 		"gone":         func(root string) error { return os.Rename(root, root+"-old") },
 		"nothing":      func(string) error { return nil },
@@ -284,7 +285,7 @@ func TestUntouched(t *testing.T) {
 		want := slices.Contains([]string{"nothing", "read", "status", "branch"}, name)
 		m, err := readMarker(w.home)
 		f.no(err)
-		if got := isUntouched(w.home, m.Files); got != want {
+		if got := isUntouched(w.Root, m.Files); got != want {
 			t.Errorf("%s: untouched is %t, want %t", name, got, want)
 		}
 	}

@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// tellsChanges says whether the system tells when a file was changed, in a way that no program can choose.
+const tellsChanges = true
+
 // statOf returns what git notes about a file or a link in an index.
 func statOf(name string) (s stat, ok bool) {
 	var is unix.Stat_t
