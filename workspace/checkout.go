@@ -38,9 +38,11 @@ func (a Attempt) interruptedRef(n int) string {
 //
 //	workspace.json  the marker: what the workspace is for, and whether it was captured
 //	tree            the workspace
+//	fresh           the same until it is complete
+//	gone            the same while it is removed
 //	index           of the files as they were checked out
 //	commands        marks of the commands that ran in it, see [process.WithNotes]
-//	left-N          what attempt N left and could not be captured
+//	left-N          what attempt N left and could not be captured, or was saved while the rest was removed
 //	git.agent       a .git of an agent that was replaced, see [Workspace.disarm]
 type Workspace struct {
 	Attempt
@@ -70,7 +72,7 @@ type marker struct {
 	Git   string `json:"git,omitempty"`
 	// Kept says why the directory was not removed when it should have been.
 	Kept string `json:"kept,omitempty"`
-	// Partial means that the tree is being created or removed, so what is in it is the work of nobody.
+	// Partial means that the tree is being created or removed, under another name. If there is a tree, a program has created it by its path.
 	Partial bool `json:"partial,omitempty"`
 }
 
@@ -107,7 +109,7 @@ func (s *Store) checkout(ctx context.Context, a Attempt, commit string, putAside
 	if err != nil {
 		return nil, err
 	}
-	root := filepath.Join(home, "tree")
+	root := treeIn(home)
 	w := &Workspace{Attempt: a, Root: root, Base: commit, store: s, home: home, lock: lock}
 	if err := errors.Join(putAside(w), ctx.Err()); err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -148,77 +150,88 @@ func (w *Workspace) putAside(ctx context.Context) error {
 		w.Reason = err
 		return w.keep(w.Attempt)
 	}
-	if _, w.Reason = w.store.recordLast(ctx, w.home, m); w.Reason != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return w.keep(m.Attempt)
+	if w.LeftIn, err = settle(w.home, m); err != nil {
+		return err
 	}
-	return w.discard()
+	if hasTree(w.home) {
+		w.LeftIn, err = w.store.retire(ctx, w.home, m)
+	}
+	switch {
+	case w.LeftIn != "":
+		w.Reason = cmp.Or(err, errSaved)
+		return nil
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	w.Reason = err
+	return w.keep(m.Attempt)
 }
 
 // keep renames the directory of an earlier attempt.
-func (w *Workspace) keep(a Attempt) error {
-	if _, err := os.Lstat(w.Root); errors.Is(err, os.ErrNotExist) {
-		w.Reason = nil
-		return nil
-	}
-	for i := a.Number; ; i++ {
-		w.LeftIn = filepath.Join(w.home, "left-"+strconv.Itoa(i))
-		if _, err := os.Lstat(w.LeftIn); errors.Is(err, os.ErrNotExist) {
-			if err := os.Rename(w.Root, w.LeftIn); err != nil {
-				return err
-			}
-			return w.disarm(w.LeftIn)
+func (w *Workspace) keep(a Attempt) (err error) {
+	kept := false
+	for _, dir := range []string{goneIn(w.home), w.Root} { // the first one only if its marker was lost
+		if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		kept = true
+		if w.LeftIn, err = leave(w.home, dir, a.Number); err != nil {
+			return err
+		}
+		if err := w.disarm(w.LeftIn); err != nil {
+			return err
 		}
 	}
+	if !kept {
+		w.Reason = nil
+	}
+	return nil
 }
 
-// discard removes the directory. It is renamed first: processes that survived the attempt, on systems where they cannot be
-// found, stay in the old one.
-func (w *Workspace) discard() error {
-	if _, err := os.Lstat(w.Root); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err := w.mark(marker{Partial: true}); err != nil {
-		return err
-	}
-	trash, remove, err := w.store.temp()
-	if err != nil {
-		return err
-	}
-	defer remove()
-	return os.Rename(w.Root, filepath.Join(trash, "tree"))
-}
-
-// create creates the directory by hand: git clone does the same with more processes.
+// create creates the directory by hand: git clone does the same with more processes. It has another name until it is complete, so that
+// nobody who saves files by the path of the one before disturbs that.
 func (w *Workspace) create(ctx context.Context) error {
-	s, gitDir, index := w.store, filepath.Join(w.Root, ".git"), filepath.Join(w.home, "index")
+	s, fresh, index := w.store, filepath.Join(w.home, "fresh"), filepath.Join(w.home, "index")
 	if err := w.mark(marker{Partial: true}); err != nil { // first, so that a process that is killed leaves nothing that is not listed
 		return err
 	}
-	if err := errors.Join(ignoreMissing(os.Remove(index)), ignoreMissing(os.Remove(notesIn(w.home)))); err != nil {
+	if err := errors.Join(removeAll(fresh), ignoreMissing(os.Remove(index)), ignoreMissing(os.Remove(notesIn(w.home)))); err != nil {
 		return err
 	}
-	if err := w.createClone(gitDir); err != nil {
+	if err := w.createClone(filepath.Join(fresh, ".git")); err != nil {
 		return err
 	}
-	agents := filepath.Join(gitDir, "index")
-	g := s.tree.with("GIT_WORK_TREE="+w.Root, "GIT_INDEX_FILE="+agents).in(w.Root)
+	agents := filepath.Join(fresh, ".git", "index")
+	g := s.tree.with("GIT_WORK_TREE="+fresh, "GIT_INDEX_FILE="+agents).in(fresh)
 	if err := g.do(ctx, "read-tree", "-m", "-u", w.Base); err != nil {
 		return fmt.Errorf("workspace of commit %s: %w", w.Base, err)
 	}
 	if err := copyLater(agents, index); err != nil {
 		return err
 	}
-	var err error
-	if w.Dir, err = s.inside(w.Root); err != nil {
+	dir, err := s.inside(fresh)
+	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(w.Dir, 0o755); err != nil { // git has no empty directories
+	if err := os.MkdirAll(dir, 0o755); err != nil { // git has no empty directories
 		return err
 	}
-	return w.mark(marker{})
+	if err := w.mark(marker{}); err != nil { // first, so that a tree whose marker is partial is never ours
+		return err
+	}
+	if err := os.Rename(fresh, w.Root); err != nil { // somebody has created it again
+		if err := w.keep(w.Attempt); err != nil {
+			return err
+		}
+		w.Reason = errSaved
+		if err := os.Rename(fresh, w.Root); err != nil {
+			return err
+		}
+	}
+	w.Dir, err = s.inside(w.Root)
+	return err
 }
 
 // createClone creates the repository of the workspace, in which the base is checked out.
@@ -315,7 +328,7 @@ func (w *Workspace) Close() error {
 	}
 	err := w.disarm(w.Root)
 	if m, wrong := readMarker(w.home); wrong == nil && !m.Partial { // otherwise there is nothing to note
-		m.Git = cmp.Or(w.git, refsIn(w.home))
+		m.Git = cmp.Or(w.git, refsIn(w.Root))
 		err = errors.Join(err, m.write(w.home))
 	}
 	return errors.Join(err, w.lock.Release())

@@ -91,8 +91,9 @@ func (e *unmarkedError) Error() string {
 
 // hasTree reports whether there may be files in the directory of a workspace.
 func hasTree(home string) bool {
-	_, err := os.Lstat(filepath.Join(home, "tree"))
-	return !errors.Is(err, os.ErrNotExist)
+	_, err := os.Lstat(treeIn(home))
+	_, gone := os.Lstat(goneIn(home))
+	return !errors.Is(err, os.ErrNotExist) || !errors.Is(gone, os.ErrNotExist)
 }
 
 func (s *Store) info(home string) (Info, error) {
@@ -204,40 +205,34 @@ func (s *Store) removeUnused(ctx context.Context, home string, remove func(Info)
 	if err := process.EndNoted(notesIn(home)); err != nil {
 		return err
 	}
-	tree := filepath.Join(home, "tree")
-	if _, err := os.Lstat(tree); err == nil && begun {
-		if err := s.recordAll(ctx, home, m); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			m.Kept = err.Error()
-			return m.write(home)
-		}
-		m.Partial = true
-		if err := m.write(home); err != nil {
+	if begun {
+		if err := s.removeFiles(ctx, home, m); err != nil {
 			return err
 		}
 	}
-	left, err := leftIn(home)
-	if err == nil {
-		err = removeAll(tree)
-	}
-	if err != nil || len(left) > 0 {
+	if left, err := leftIn(home); err != nil || len(left) > 0 || hasTree(home) {
 		return err
 	}
-	return removeAll(home)
+	return removeRest(home)
 }
 
-// recordAll is recordLast for a directory that is removed now: whoever has just worked there may do so while it is captured.
-func (s *Store) recordAll(ctx context.Context, home string, m marker) error {
-	const often = 5
-	for range often {
-		files, err := s.recordLast(ctx, home, m)
-		if err != nil || files == m.Files || isUntouched(filepath.Join(home, "tree"), files) {
-			return err
-		}
+// removeFiles removes the tree of a workspace. If something in it would be lost, it stays, and the marker says why.
+func (s *Store) removeFiles(ctx context.Context, home string, m marker) error {
+	if _, err := settle(home, m); err != nil {
+		return err
 	}
-	return errors.New("it changes while it is recorded")
+	if !hasTree(home) {
+		return nil
+	}
+	left, err := s.retire(ctx, home, m)
+	if err == nil || left != "" {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	m.Kept = err.Error()
+	return m.write(home)
 }
 
 // removeEmpty removes a directory if nothing is in it.

@@ -75,9 +75,11 @@ func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s st
 	return nested, err
 }
 
+// maxPath is how long the system allows a path to be.
+const maxPath = 4096
+
 // isLeftOut reports whether nothing in a directory is collected: repositories, and paths that git reports to be too long.
 func isLeftOut(name string, mode fs.FileMode) bool {
-	const maxPath = 4096 // of the system
 	return mode.IsDir() && (len(name) > maxPath || path.Base(name) == ".git")
 }
 
@@ -454,8 +456,11 @@ func (s *Store) Recover(ctx context.Context, a Attempt) error {
 		return err
 	}
 	m, err := readMarker(home)
+	if err == nil && !m.Partial {
+		_, err = settle(home, m)
+	}
 	if err == nil && m.Captured == "" && !m.Partial && m.Attempt == a {
-		_, err = s.recover(ctx, home, m)
+		_, err = s.recover(ctx, home, treeIn(home), m)
 	}
 	return errors.Join(ignoreMissing(err), lock.Release())
 }
@@ -463,35 +468,50 @@ func (s *Store) Recover(ctx context.Context, a Attempt) error {
 // recoverTime limits how long recover takes, since others wait for it.
 var recoverTime = time.Minute
 
-// recordLast makes sure that nothing is lost if a directory that is locked is removed. It collects what was changed in it since its attempt
-// ended, because a person may have worked there, and returns what [seen] says of the files then. An error says why the directory has to stay.
-func (s *Store) recordLast(ctx context.Context, home string, m marker) (string, error) {
-	switch {
-	case m.Partial:
-		return "", nil
-	case strings.HasPrefix(m.Address, openedPrefix):
-		if isEdited(home) {
-			return "", &EditedError{home}
-		}
-		return "", nil
+// recordLast makes sure that nothing is lost if a tree in a directory that is locked is removed. It collects what was changed in it since
+// its attempt ended, because a person may have worked there, and returns what is in it then. An error says why the tree has to stay.
+func (s *Store) recordLast(ctx context.Context, home, root string, m marker) (*seen, error) {
+	if strings.HasPrefix(m.Address, openedPrefix) {
+		return unedited(home, root)
 	}
-	refs, files := refsIn(home), m.Files
-	if m.Captured == "" || !isUntouched(filepath.Join(home, "tree"), m.Files) {
-		var err error
-		if files, err = s.recover(ctx, home, m); err != nil {
-			return "", fmt.Errorf("its files cannot be recorded: %w", err)
-		}
+	refs := refsIn(root)
+	now, err := s.recordAll(ctx, home, root, m)
+	if err != nil {
+		return nil, fmt.Errorf("its files cannot be recorded: %w", err)
 	}
-	// What is committed on the branch of an attempt that has not ended is collected, too.
-	if m.Git != "" && refs != m.Git && (m.Captured != "" || hasMore(m.Git, refs)) {
-		return "", errors.New("it has commits, branches or stashes of yours, which are recorded nowhere else")
+	if hasMine(m, refs) || hasMine(m, refsIn(root)) { // also if that was made meanwhile
+		return nil, errors.New("it has commits, branches or stashes of yours, which are recorded nowhere else")
 	}
-	return files, nil
+	return now, nil
 }
 
-// recover collects what is in a directory that is locked, and returns what [seen] says of it.
-func (s *Store) recover(ctx context.Context, home string, m marker) (files string, err error) {
-	w := &Workspace{Attempt: m.Attempt, Root: filepath.Join(home, "tree"), Base: m.Base, store: s, home: home}
+// hasMine reports whether a repository has something of a person that is not recorded. What is committed on the branch of an attempt that
+// has not ended is collected with its files.
+func hasMine(m marker, refs string) bool {
+	return m.Git != "" && refs != m.Git && (m.Captured != "" || hasMore(m.Git, refs))
+}
+
+// recordAll collects the files of a tree until nothing has changed since. Whoever works there may do so while it is collected.
+func (s *Store) recordAll(ctx context.Context, home, root string, m marker) (*seen, error) {
+	const often = 5
+	for range often {
+		now, err := lookAt(root)
+		if err == nil && m.Files != "" && now.digest() == m.Files {
+			return now, nil
+		}
+		if m.Files, err = s.recover(ctx, home, root, m); err != nil {
+			return nil, err
+		}
+		if !tellsChanges {
+			return lookAt(root)
+		}
+	}
+	return nil, errors.New("they change while they are recorded")
+}
+
+// recover collects what is in a tree of a directory that is locked, and returns what [seen] says of it.
+func (s *Store) recover(ctx context.Context, home, root string, m marker) (files string, err error) {
+	w := &Workspace{Attempt: m.Attempt, Root: root, Base: m.Base, store: s, home: home}
 	limited, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()
 	_, files, err = w.record(limited, m.Captured, "What attempt "+strconv.Itoa(m.Number)+" left")
@@ -506,9 +526,9 @@ func (s *Store) recover(ctx context.Context, home string, m marker) (files strin
 
 // refsIn identifies the refs of the repository of a workspace: first all that are not its current branch, then the commit of that. It is "" if they
 // cannot be read, or are too many.
-func refsIn(home string) string {
+func refsIn(root string) string {
 	const most = 10_000
-	git := filepath.Join(home, "tree", ".git")
+	git := filepath.Join(root, ".git")
 	head, err := readSmall(filepath.Join(git, "HEAD"))
 	packed, wrong := readSmall(filepath.Join(git, "packed-refs"))
 	if err != nil || ignoreMissing(wrong) != nil {

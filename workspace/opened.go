@@ -38,18 +38,19 @@ func (s *Store) OpenCopy(ctx context.Context, a Attempt, commit string) (string,
 		if err != nil {
 			return err
 		}
-		if m.Partial {
-			return w.discard()
+		if _, err := settle(w.home, m); err != nil {
+			return err
 		}
-		switch edited := isEdited(w.home); {
-		case edited && m.Attempt == a && m.Base == commit:
-			as, w.intact = w, true
+		if !hasTree(w.home) {
+			return nil
+		}
+		_, err = s.retire(ctx, w.home, m)
+		w.intact = err != nil
+		if errors.As(err, new(*EditedError)) && m.Attempt == a && m.Base == commit {
+			as = w
 			return errKept
-		case edited:
-			w.intact = true
-			return &EditedError{w.home}
 		}
-		return w.discard()
+		return err
 	})
 	if errors.Is(err, errKept) {
 		return s.inside(as.Root)
@@ -76,7 +77,7 @@ func noteFiles(home string) error {
 		if !tellsChanges { // contents are compared
 			is.now, is.unsure = seenNow().now, false
 		}
-		if err := is.addCopy(filepath.Join(home, "tree")); err != nil {
+		if err := is.addCopy(treeIn(home)); err != nil {
 			return err
 		}
 		if digest := is.digest(); digest != "" {
@@ -90,13 +91,22 @@ func noteFiles(home string) error {
 // isEdited reports whether a person has worked in a copy, also in files that git ignores. When in doubt, it reports that: nothing
 // else has what is in the copy.
 func isEdited(home string) bool {
+	_, err := unedited(home, treeIn(home))
+	return err != nil && !errors.Is(err, fs.ErrNotExist) // then nothing is left of it
+}
+
+// unedited returns what is in a copy that nobody has changed. Otherwise the error is an [EditedError].
+func unedited(home, root string) (*seen, error) {
 	now := seenNow()
-	err := now.addCopy(filepath.Join(home, "tree"))
+	err := now.addCopy(root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false // nothing is left of it
+		return nil, err
 	}
 	noted, wrong := readSmall(filepath.Join(home, filesNote))
-	return err != nil || wrong != nil || noted == "" || noted != now.digest()
+	if err != nil || wrong != nil || noted == "" || noted != now.digest() {
+		return nil, &EditedError{home}
+	}
+	return now, nil
 }
 
 // addCopy adds all files of a copy, except for git's index, which is written when somebody only looks. A commit, a stash, a branch, and
@@ -122,6 +132,9 @@ func (s *seen) addCopy(root string) error {
 
 // addContent adds a file with its content.
 func (s *seen) addContent(file, name string, mode fs.FileMode) (err error) {
+	if s.files != nil {
+		s.files[name] = roughly(file)
+	}
 	var content []byte
 	switch mode.Type() {
 	case fs.ModeSymlink:

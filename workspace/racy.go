@@ -209,10 +209,3 @@ func roughly(name string) (s stat) {
 func inGit(name string, mode fs.FileMode) bool {
 	return strings.Contains("/"+name, "/.git/") || mode.IsDir() && path.Base(name) == ".git"
 }
-
-// isUntouched reports whether nothing in a work tree was changed, created or removed, outside of .git, since its files were seen. If the
-// system does not say enough, it reports false.
-func isUntouched(root, digest string) bool {
-	now, err := lookAt(root)
-	return digest != "" && err == nil && now.digest() == digest
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -25,14 +24,17 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 		return nil, err
 	}
 	m, err := readMarker(home)
+	if err == nil {
+		_, err = settle(home, m)
+	}
 	if err != nil || m.Attempt != a || m.Base != commit || m.Partial {
 		return nil, lock.Release()
 	}
-	w := &Workspace{Attempt: a, Root: filepath.Join(home, "tree"), Base: commit, store: s, home: home, lock: lock}
+	w := &Workspace{Attempt: a, Root: treeIn(home), Base: commit, store: s, home: home, lock: lock}
 	if w.Dir, err = s.inside(w.Root); err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	if hasMore(m.Git, refsIn(home)) {
+	if hasMore(m.Git, refsIn(w.Root)) {
 		w.git = m.Git
 	}
 	return w, nil

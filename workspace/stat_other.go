@@ -3,8 +3,11 @@
 package workspace
 
 import (
+	"cmp"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 )
 
 // tellsChanges says whether the system tells when a file was changed, in a way that no program can choose.
@@ -35,4 +38,25 @@ func walk(root string, visit visitor) error {
 		}
 		return visit(name, mode, nil, err)
 	})
+}
+
+// removeTree removes the files in a directory and in those below it of which may says so, and then all directories that are empty.
+func removeTree(root string, may func(name string, s stat, relinked bool) bool) (err error) {
+	var dirs []string
+	_ = walk(root, func(name string, mode fs.FileMode, _ *stat, wrong error) error {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		switch {
+		case wrong != nil:
+			err = cmp.Or(err, wrong)
+		case mode.IsDir():
+			dirs = append(dirs, file)
+		case may(name, roughly(file), false):
+			err = cmp.Or(err, os.Remove(file))
+		}
+		return nil
+	})
+	for _, dir := range slices.Backward(dirs) {
+		_ = os.Remove(dir) // the caller sees what is left
+	}
+	return err
 }

@@ -5,7 +5,9 @@ package workspace
 import (
 	"cmp"
 	"io/fs"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -137,4 +139,66 @@ func modeOf(is *unix.Stat_t) fs.FileMode {
 		mode |= fs.ModeIrregular
 	}
 	return mode
+}
+
+// removeTree removes the files in a directory and in those below it of which may says so, and then all directories that are empty. May
+// is told whether another name of the file was removed before. No link is followed.
+func removeTree(root string, may func(name string, s stat, relinked bool) bool) error {
+	parent, err := openIn(unix.AT_FDCWD, filepath.Dir(root))
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: filepath.Dir(root), Err: err}
+	}
+	defer unix.Close(parent)
+	r := remover{may, map[uint64]bool{}}
+	if err := r.directory(parent, filepath.Base(root), ""); err != nil {
+		return &fs.PathError{Op: "remove", Path: root, Err: err}
+	}
+	return nil
+}
+
+type remover struct {
+	may      func(name string, s stat, relinked bool) bool
+	relinked map[uint64]bool // files of which a name was removed, and another one is left
+}
+
+// directory removes what is in a directory, and the directory if it is empty then. It goes on after an error, and returns the first one.
+func (r remover) directory(parent int, name, path string) error {
+	const all = 0o700
+	var is unix.Stat_t
+	if err := unix.Fstatat(parent, name, &is, unix.AT_SYMLINK_NOFOLLOW); err == nil && is.Mode&unix.S_IFMT == unix.S_IFDIR && is.Mode&all != all {
+		_ = unix.Fchmodat(parent, name, uint32(is.Mode)&0o777|all, 0)
+	}
+	fd, err := openIn(parent, name)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	names, first := namesIn(fd)
+	for _, name := range names {
+		if err := r.entry(fd, name, strings.TrimPrefix(path+"/"+name, "/")); err != nil && first == nil {
+			first = err
+		}
+	}
+	if err := unix.Unlinkat(parent, name, unix.AT_REMOVEDIR); err != unix.ENOTEMPTY && err != unix.EEXIST && first == nil {
+		return err // otherwise something is left, which the caller sees
+	}
+	return first
+}
+
+func (r remover) entry(dir int, name, path string) error {
+	var is unix.Stat_t
+	if err := unix.Fstatat(dir, name, &is, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
+	}
+	if is.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return r.directory(dir, name, path)
+	}
+	inode := uint64(is.Ino)
+	if !r.may(path, noted(&is), r.relinked[inode]) {
+		return nil
+	}
+	if is.Nlink > 1 {
+		r.relinked[inode] = true
+	}
+	return unix.Unlinkat(dir, name, 0)
 }
