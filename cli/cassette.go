@@ -67,14 +67,7 @@ func (a *app) cassette(ctx context.Context, r *hocket.Run, name string, force bo
 			return usagef("choose another name with --name, or replace it with --force", "%s exists", nearPath(file))
 		}
 	}
-	text := made.Text()
-	if err := trial.CheckPrivate(p, made.Name, text); err != nil {
-		return err
-	}
-	if err := trial.Write(p, tape, made.Cassette); err != nil {
-		return err
-	}
-	if err := trial.WriteFile(p.Root(), made.File.Path, text); err != nil {
+	if err := trial.WriteCopy(p, tape, made); err != nil {
 		return err
 	}
 	for _, note := range notes {

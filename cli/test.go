@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -115,13 +116,11 @@ func (a *app) test(ctx context.Context, names []string, f *testFlags) error {
 		return err
 	}
 	began := time.Now()
-	cases, broken, err := a.cases(p, names)
-	if len(broken) > 0 && f.junit != "" { // who reads only the report has to know
-		if failed := a.junit(p, f.junit, broken, began); failed != nil {
-			return failed
-		}
-	}
+	cases, all, err := a.cases(p, names)
 	if err != nil {
+		if len(all) > 0 && f.junit != "" { // who reads only the report has to know
+			return cmp.Or(a.junit(p, f.junit, all, began), err)
+		}
 		return err
 	}
 	if f.mode() != trial.Replay && !slices.ContainsFunc(cases, func(c *trial.Case) bool { return c.Cassette != "" }) {
@@ -136,12 +135,17 @@ func (a *app) test(ctx context.Context, names []string, f *testFlags) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer onSignal(func() { stop(errInterrupted) }, func() {})()
-	var all []*trial.Outcome
-	err = trial.Run(ctx, p.Root(), cases, o, func(out *trial.Outcome) {
-		all = append(all, out)
+	show := func(out *trial.Outcome) {
 		if !a.json {
 			_ = a.print(a.caseText(out))
 		}
+	}
+	for _, broken := range all {
+		show(broken)
+	}
+	err = trial.Run(ctx, p.Root(), cases, o, func(out *trial.Outcome) {
+		all = append(all, out)
+		show(out)
 	})
 	if ctx.Err() != nil {
 		return exitError(exitInterrupted)
@@ -189,7 +193,8 @@ func (a *app) junit(p *hocket.Project, file string, all []*trial.Outcome, began 
 }
 
 // cases reads the test files of a project, and returns the cases with these names. Files with mistakes matter only if all
-// are wanted, or their cases are; broken are outcomes that say what is wrong with them.
+// are wanted, or their cases are; broken are outcomes that say what is wrong with them. They are an error if there is
+// nothing else.
 func (a *app) cases(p *hocket.Project, names []string) (cases []*trial.Case, broken []*trial.Outcome, err error) {
 	files, wrong, err := trial.ReadAll(p.Root(), p.ReadFile)
 	if err != nil {
@@ -214,10 +219,11 @@ func (a *app) cases(p *hocket.Project, names []string) (cases []*trial.Case, bro
 			broken = append(broken, &trial.Outcome{Case: &trial.Case{File: f, Name: "the file"}, Invalid: wrong[f]})
 		}
 	}
-	if found.Errors() {
+	cases = slices.DeleteFunc(cases, func(c *trial.Case) bool { return wrong[c.File].Errors() })
+	if found.Errors() && len(cases) == 0 {
 		return nil, broken, &diagnosticsError{found}
 	}
-	return cases, nil, err
+	return cases, broken, err
 }
 
 // chosen returns the cases with these names, or all.

@@ -257,7 +257,8 @@ func (p *Project) readNamed(file string) ([]byte, error) {
 func (p *Project) ReadNamed(file string) ([]byte, error) {
 	text, err := p.readNamed(file)
 	if err != nil {
-		return nil, &ReadError{file, whyUnreadable(file, err), err}
+		reason, advice := whyUnreadable(file, err)
+		return nil, &ReadError{file, reason, advice, err}
 	}
 	return text, nil
 }
@@ -265,31 +266,38 @@ func (p *Project) ReadNamed(file string) ([]byte, error) {
 // ReadError reports why a file that the user named cannot be read.
 type ReadError struct {
 	File, Reason string
+	Advice       string // what to do about it; "": the reason says it
 	Err          error
 }
 
 func (e *ReadError) Error() string { return "cannot read " + e.File + ": " + e.Reason }
 func (e *ReadError) Unwrap() error { return e.Err }
 
+// Hint returns what to do about it.
+func (e *ReadError) Hint() string { return e.Advice }
+
 // whyUnreadable explains an error in words for the user, without names of system calls.
-func whyUnreadable(file string, err error) string {
+func whyUnreadable(file string, err error) (reason, advice string) {
 	info, unknown := os.Stat(file) // unlike EvalSymlinks, it follows /dev/fd/63 to a pipe
+	_, missing := os.Lstat(file)
 	var path *fs.PathError
 	switch {
 	case unknown == nil && info.IsDir():
-		return "it is a directory"
+		return "it is a directory", ""
 	case unknown == nil && !info.Mode().IsRegular():
-		return "not a regular file"
+		return "not a regular file", ""
+	case errors.Is(err, fs.ErrNotExist) && missing == nil:
+		return "it is a symbolic link to a file that does not exist", "remove the link, or create the file that it leads to"
 	case errors.Is(err, fs.ErrNotExist):
-		return "no such file"
+		return "no such file", ""
 	case errors.As(err, new(*projectfile.OutsideError)):
-		return "it is a symbolic link that leaves the project"
+		return "it is a symbolic link that leaves the project", ""
 	case errors.Is(err, projectfile.ErrNotFile):
-		return "it is larger than 16 MB"
+		return "it is larger than 16 MB", "check that it is the right file, or split it: Hocket reads files of at most 16 MB"
 	case errors.As(err, &path):
-		return path.Err.Error()
+		return path.Err.Error(), ""
 	}
-	return err.Error()
+	return err.Error(), ""
 }
 
 func (p *Project) keep(file string, text []byte, err error) ([]byte, error) {

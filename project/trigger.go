@@ -142,7 +142,8 @@ func (p *Project) Triggers() []*Trigger {
 
 func unreadable(file string, err error) *Trigger {
 	t := &Trigger{Name: nameOfFile(file), File: file}
-	t.Wrong = workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: file}, codeTrigger, "replace it with a file of the project", "the trigger cannot be read: %s", whyUnreadable(file, err))}
+	why, advice := whyUnreadable(file, err)
+	t.Wrong = workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: file}, codeTrigger, cmp.Or(advice, "replace it with a file of the project"), "the trigger cannot be read: %s", why)}
 	return t
 }
 

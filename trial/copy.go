@@ -513,10 +513,44 @@ func (c *Case) Text() []byte {
 	return strictyaml.Write(map[string]any{"workflow": c.Workflow, "cases": []any{one}}, []string{"workflow", "cases", "name", "inputs", "files", "cassette", "expect", "status", "output", "error"})
 }
 
-// CheckPrivate returns an error if a text that others read contains something private. what describes it.
-func CheckPrivate(p *hocket.Project, what string, text []byte) error {
+// WriteCopy writes the cassette of a copied run, and the file of the case that plays it. Nothing is written if one of them
+// contains something private, or is so large that no test could read it.
+func WriteCopy(p *hocket.Project, c *cassette.Cassette, made *Case) error {
+	test := made.Text()
+	if err := checkPrivate(p, made.Name, test); err != nil {
+		return err
+	}
+	if err := made.checkSize(test); err != nil {
+		return err
+	}
+	tape, err := textOf(p, c)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(p.Root(), made.Cassette, tape); err != nil {
+		return err
+	}
+	return writeFile(p.Root(), made.File.Path, test)
+}
+
+// checkPrivate returns an error if a text that others read contains something private. what describes it.
+func checkPrivate(p *hocket.Project, what string, text []byte) error {
 	c := &cassette.Cassette{Interactions: []cassette.Interaction{{Address: what, Reply: cassette.Reply{Output: string(text)}}}}
 	return c.Check(privateOf(p))
+}
+
+// checkSize returns an error if a case is so large that its file could not be read.
+func (c *Case) checkSize(text []byte) error {
+	if len(text) <= projectfile.MaxSize {
+		return nil
+	}
+	e := &cassette.SizeError{What: "the test", Size: len(text), Part: "its inputs", Remedy: "write a case that begins with fewer or smaller files, and record it with `hocket test --record`"}
+	for _, path := range slices.Sorted(maps.Keys(c.Files)) {
+		if size := len(c.Files[path].Text); size > e.PartSize {
+			e.Part, e.PartSize = "the file "+path, size
+		}
+	}
+	return e
 }
 
 // privateOf returns what recordings of a project must not contain.

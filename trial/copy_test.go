@@ -62,10 +62,7 @@ func copyOf(t *testing.T, root, file string, o hocket.Options, answers ...string
 		t.Fatal(err)
 	}
 	made.Cassette = filepath.Join(root, ".hocket/tests/cassettes", filepath.Base(file))
-	if err := trial.Write(p, c, made.Cassette); err != nil {
-		t.Fatal(err)
-	}
-	if err := trial.WriteFile(root, made.File.Path, made.Text()); err != nil {
+	if err := trial.WriteCopy(p, c, made); err != nil {
 		t.Fatal(err)
 	}
 	return string(c.Text()), string(made.Text()), notes

@@ -114,11 +114,12 @@ func ReadAll(root string, read func(file string) ([]byte, error)) (files []*File
 	}
 	wrong = map[*File]workflow.Diagnostics{}
 	for _, path := range paths {
-		text, err := read(path)
-		if err != nil {
-			return nil, nil, err
+		f, found := &File{Path: path, Name: nameOf(root, path)}, workflow.Diagnostics(nil)
+		if text, err := read(path); err == nil {
+			f, found = Read(root, path, text)
+		} else {
+			found = append(found, unreadable(path, err))
 		}
-		f, found := Read(root, path, text)
 		files, wrong[f] = append(files, f), found
 	}
 	named := map[string]bool{}
@@ -128,7 +129,19 @@ func ReadAll(root string, read func(file string) ([]byte, error)) (files []*File
 	return slices.DeleteFunc(files, func(f *File) bool { return f.other || named[f.Path] }), wrong, nil
 }
 
-// listed returns the YAML files in a folder of a project and in its folders.
+// unreadable says why a file in [Dir] cannot be read. It need not be a test: it may be a cassette that no test names.
+func unreadable(file string, err error) workflow.Diagnostic {
+	hint := "make it readable, or move it to another folder"
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) && hinted.Hint() != "" {
+		hint = hinted.Hint()
+	}
+	why := strings.TrimPrefix(err.Error(), "cannot read "+file+": ")
+	return workflow.Errorf(workflow.Pos{File: file}, Code, hint, "the file cannot be read: %s", why)
+}
+
+// listed returns the YAML files in a folder of a project and in its folders. Those with a dot at the beginning belong to
+// programs: an editor may have a link there that leads nowhere.
 func listed(root, dir string) (files []string, err error) {
 	entries, err := projectfile.List(dir, root)
 	if err != nil {
@@ -137,6 +150,7 @@ func listed(root, dir string) (files []string, err error) {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch ext := filepath.Ext(e.Name()); {
+		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
 			below, err := listed(root, path)
 			if err != nil {

@@ -201,13 +201,10 @@ func TestCopyOfARun(t *testing.T) {
 		t.Errorf("notes %q", notes)
 	}
 	made.Cassette = filepath.Join(root, ".hocket/tests/cassettes/fix.yml")
-	if err := trial.Write(p, tape, made.Cassette); err != nil {
+	if err := trial.WriteCopy(p, tape, made); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(string(made.Text()), "status: success", "status: success\n      files: {new.txt: worst}", 1)
-	if err := trial.WriteFile(root, made.File.Path, []byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	write(t, root, ".hocket/tests/fix.yml", strings.Replace(string(made.Text()), "status: success", "status: success\n      files: {new.txt: worst}", 1))
 	all := run(t, root, trial.Options{Host: c.host()})
 	mustPass(t, all)
 	if len(all) != 1 || c.calls.Load() != calls {

@@ -235,7 +235,7 @@ func (r *running) prepare(state string) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot read the cassette %s: %s", near(r.root, r.c.Cassette), strings.TrimPrefix(rootError(err).Error(), r.c.Cassette+": "))
 	}
 	recorded, found := cassette.Read(r.c.Cassette, text)
 	r.out.Invalid = append(r.out.Invalid, found...)
@@ -367,21 +367,26 @@ func (r *running) keep(p *hocket.Project) error {
 	}
 	made := &cassette.Cassette{Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made}
 	r.out.covered.decisions(made)
-	r.out.Written = r.c.Cassette
-	return Write(p, made, r.c.Cassette)
-}
-
-// Write writes a cassette of a project. The error is a *[cassette.LeakError] if it contains something private; then
-// nothing is written.
-func Write(p *hocket.Project, c *cassette.Cassette, file string) error {
-	if err := c.Check(privateOf(p)); err != nil {
+	text, err := textOf(p, made)
+	if err != nil {
 		return err
 	}
-	return WriteFile(p.Root(), file, c.Text())
+	r.out.Written = r.c.Cassette
+	return writeFile(p.Root(), r.c.Cassette, text)
 }
 
-// WriteFile writes a file of a project, which may be untrusted: a link in it may lead anywhere.
-func WriteFile(root, file string, text []byte) error {
+// textOf returns the text of a cassette. The error is a *[cassette.LeakError] if it contains something private, and a
+// *[cassette.SizeError] if no test could read it.
+func textOf(p *hocket.Project, c *cassette.Cassette) ([]byte, error) {
+	if err := c.Check(privateOf(p)); err != nil {
+		return nil, err
+	}
+	text := c.Text()
+	return text, c.CheckSize(text)
+}
+
+// writeFile writes a file of a project, which may be untrusted: a link in it may lead anywhere.
+func writeFile(root, file string, text []byte) error {
 	dir, err := filepath.Rel(root, filepath.Dir(file))
 	if err != nil {
 		return err

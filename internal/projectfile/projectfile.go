@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// largest is the maximum size of a file. No definition comes near it.
-const largest = 16 << 20
+// MaxSize is how large a file can be that is read. No definition comes near it.
+const MaxSize = 16 << 20
 
 // OutsideError reports that a file is a link, or below one, that leads outside the project.
 type OutsideError struct{ File string }
@@ -37,7 +37,7 @@ func Read(file string, in ...string) ([]byte, error) {
 		return nil, err
 	}
 	refused := fmt.Errorf("%s: %w", file, ErrNotFile)
-	if !info.Mode().IsRegular() || info.Size() > largest {
+	if !info.Mode().IsRegular() || info.Size() > MaxSize {
 		return nil, refused
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, on which opening blocks
@@ -48,8 +48,8 @@ func Read(file string, in ...string) ([]byte, error) {
 	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() { // it was replaced
 		return nil, refused
 	}
-	text, err := io.ReadAll(io.LimitReader(f, largest+1))
-	if err == nil && len(text) > largest {
+	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err == nil && len(text) > MaxSize {
 		return nil, refused
 	}
 	return text, err

@@ -52,6 +52,59 @@ func (c *Cassette) Text() []byte {
 	return append([]byte(c.head()), strictyaml.Write(object, order)...)
 }
 
+// A SizeError reports that a file would be so large that no test could read it.
+type SizeError struct {
+	What     string // such as "the recording"
+	Size     int    // of the file
+	Part     string // what is largest in it
+	PartSize int    // zero: unknown
+	Remedy   string
+}
+
+func (e *SizeError) Error() string {
+	part := ""
+	if e.PartSize > 0 {
+		part = fmt.Sprintf("; the largest part is %s, with %s", e.Part, megabytes(e.PartSize))
+	}
+	return fmt.Sprintf("%s was not written, because it would have %s, and only %d MB can be read%s", e.What, megabytes(e.Size), projectfile.MaxSize>>20, part)
+}
+
+// Hint returns what to do about it.
+func (e *SizeError) Hint() string { return e.Remedy }
+
+func megabytes(size int) string { return fmt.Sprintf("%.1f MB", float64(size)/(1<<20)) }
+
+// CheckSize returns a *[SizeError] if the text of a cassette is so large that no test could read it. It names the step whose
+// recordings are the largest, and what is the largest in them.
+func (c *Cassette) CheckSize(text []byte) error {
+	if len(text) <= projectfile.MaxSize {
+		return nil
+	}
+	steps := map[string]int{}
+	most := Interaction{}
+	for _, i := range c.Interactions {
+		for _, part := range i.parts() {
+			steps[i.Address] += len(part)
+		}
+		if steps[i.Address] > steps[most.Address] {
+			most = i
+		}
+	}
+	e := &SizeError{What: "the recording", Size: len(text), Remedy: fmt.Sprintf("let %s write fewer or smaller files and texts, or test it with a reply instead of a recording", most.Address)}
+	for _, i := range c.Interactions {
+		if i.Address != most.Address {
+			continue
+		}
+		for part, content := range i.parts() {
+			where := fmt.Sprintf("the %s of %s", part, i)
+			if len(content) > e.PartSize || len(content) == e.PartSize && where < e.Part {
+				e.Part, e.PartSize = where, len(content)
+			}
+		}
+	}
+	return e
+}
+
 // fields returns a reply as it is stored.
 func (r Reply) fields() map[string]any {
 	all := map[string]any{}
