@@ -122,22 +122,26 @@ type FileChange = workspace.Change
 // FileVersion is what a file was before or after a change.
 type FileVersion = workspace.Version
 
-// Changes returns what an attempt changed in its workspace, and how that differs from the files that the run began with, if they are on this
-// machine. Contents have at most so many bytes.
-func (r *Run) Changes(ctx context.Context, address string, attempt, most int) (own, since []FileChange, err error) {
+// Changes returns what an attempt changed in its workspace, if that is on this machine. Contents have at most so many bytes.
+func (r *Run) Changes(ctx context.Context, address string, attempt, most int) ([]FileChange, error) {
 	store, from, to, err := r.made(ctx, Made{Address: address, Attempt: attempt})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	return store.Changes(ctx, from, to, most)
+}
+
+// ChangesSince returns how what an attempt left differs from the files that the run began with, if they are on this machine.
+func (r *Run) ChangesSince(ctx context.Context, address string, attempt, most int) ([]FileChange, error) {
+	store, _, to, err := r.made(ctx, Made{Address: address, Attempt: attempt})
+	if err != nil {
+		return nil, err
 	}
 	base, err := store.Base(ctx, r.id)
-	if err != nil {
-		return nil, nil, err
+	if err != nil || base == "" {
+		return nil, err
 	}
-	if own, err = store.Changes(ctx, from, to, most); err != nil || base == "" {
-		return own, nil, err
-	}
-	since, err = store.Changes(ctx, base, to, most)
-	return own, since, err
+	return store.Changes(ctx, base, to, most)
 }
 
 // Interruptions returns how often an attempt was interrupted when it had changed files, and was made again.

@@ -315,7 +315,7 @@ func (u *understudy) repeat(ctx context.Context, task *agent.Task, found *casset
 	if task.Agent.Name == workflow.LandAgent || picked || began || found.Cancelled() {
 		return nil
 	}
-	own, _, err := u.copies.run.Changes(ctx, task.Address, task.Attempt, cassette.MostFile)
+	own, err := u.copies.run.Changes(ctx, task.Address, task.Attempt, cassette.MostFile)
 	if err != nil {
 		u.copies.note("%s: its changes of files are not in the cassette: %v", found, err)
 		return nil
@@ -363,7 +363,7 @@ func (o *original) files(ctx context.Context, outcomes []cassette.Interaction) m
 		if i.IsAnswer() {
 			continue
 		}
-		_, since, err := o.run.Changes(ctx, i.Address, i.Attempt, cassette.MostFile)
+		since, err := o.run.ChangesSince(ctx, i.Address, i.Attempt, cassette.MostFile)
 		if err != nil { // it is noted when the attempt is copied, unless it had no workspace
 			continue
 		}
@@ -412,7 +412,7 @@ func (o *original) conflicted(ctx context.Context, address string) bool {
 		if i.Address != address || i.Attempt > 1 || i.Cancelled() {
 			return false
 		}
-		_, _, err := o.run.Changes(ctx, address, 1, 0)
+		_, err := o.run.Changes(ctx, address, 1, 0)
 		return err == nil
 	})
 }

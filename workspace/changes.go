@@ -1,8 +1,13 @@
 package workspace
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -30,19 +35,19 @@ func (s *Store) Changes(ctx context.Context, a, b string, most int) ([]Change, e
 		return nil, err
 	}
 	moves, err := s.git.moves(ctx, [2]tree{a, b})
+	if err != nil || len(moves) == 0 {
+		return nil, err
+	}
+	objects, err := s.git.readObjects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []Change
-	for _, m := range moves {
-		c := Change{Path: relative(filepath.ToSlash(s.sub), m.Path)}
-		if c.Was, err = s.git.version(ctx, m.Was, m.Old, most); err != nil {
-			return nil, err
-		}
-		if c.Is, err = s.git.version(ctx, m.Mode, m.Object, most); err != nil {
-			return nil, err
-		}
-		all = append(all, c)
+	all, err := objects.changes(moves, most)
+	if err = errors.Join(err, objects.close(ctx)); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		all[i].Path = relative(filepath.ToSlash(s.sub), all[i].Path)
 	}
 	slices.SortFunc(all, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return all, nil
@@ -60,8 +65,51 @@ func relative(dir, name string) string {
 	return up + name
 }
 
+// objectReader is a git process that reads any number of objects.
+type objectReader struct {
+	cmd      *exec.Cmd
+	ask      io.WriteCloser
+	answers  *bufio.Reader
+	messages bytes.Buffer
+}
+
+func (g git) readObjects(ctx context.Context) (*objectReader, error) {
+	o := &objectReader{cmd: g.command(ctx, "cat-file", "--batch-command")}
+	o.cmd.Stderr = limited(&o.messages)
+	ask, err := o.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	answers, err := o.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	o.ask, o.answers = ask, bufio.NewReader(answers)
+	return o, explain(ctx, "cat-file", o.cmd.Start(), &o.messages)
+}
+
+// close ends the process. Its error says more than that of a question that it did not answer.
+func (o *objectReader) close(ctx context.Context) error {
+	o.ask.Close()
+	return explain(ctx, "cat-file", o.cmd.Wait(), &o.messages)
+}
+
+func (o *objectReader) changes(moves []move, most int) (all []Change, err error) {
+	for _, m := range moves {
+		c := Change{Path: m.Path}
+		if c.Was, err = o.version(m.Was, m.Old, most); err != nil {
+			return nil, err
+		}
+		if c.Is, err = o.version(m.Mode, m.Object, most); err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
 // version reads an object of a tree.
-func (g git) version(ctx context.Context, mode, object string, most int) (*Version, error) {
+func (o *objectReader) version(mode, object string, most int) (*Version, error) {
 	switch mode {
 	case "":
 		return nil, nil //nolint:nilnil // there is no such file
@@ -70,18 +118,35 @@ func (g git) version(ctx context.Context, mode, object string, most int) (*Versi
 		return &Version{Special: true}, nil
 	}
 	v := &Version{Executable: mode == "100755"}
-	text, err := g.out(ctx, "cat-file", "-s", object)
-	if err != nil {
+	size, err := o.question("info", object)
+	if v.Large = size > most; v.Large || err != nil {
+		return v, err
+	}
+	if _, err := o.question("contents", object); err != nil {
 		return nil, err
 	}
-	size, err := strconv.Atoi(text)
+	v.Content = make([]byte, size+1) // and a line end
+	if _, err = io.ReadFull(o.answers, v.Content); err != nil {
+		return nil, fmt.Errorf("git cat-file: %w", err)
+	}
+	v.Content = v.Content[:size]
+	return v, nil
+}
+
+// question asks about an object, and returns its size.
+func (o *objectReader) question(command, object string) (size int, err error) {
+	if _, err := fmt.Fprintf(o.ask, "%s %s\n", command, object); err != nil {
+		return 0, fmt.Errorf("git cat-file: %w", err)
+	}
+	answer, err := o.answers.ReadString('\n')
 	if err != nil {
-		return nil, fmt.Errorf("git cat-file: unexpected output %.80q", text)
+		return 0, fmt.Errorf("git cat-file: %w", err)
 	}
-	if v.Large = size > most; v.Large {
-		return v, nil
+	fields := strings.Fields(answer) // object, type, size
+	if len(fields) == 3 && fields[0] == object && fields[1] == "blob" {
+		if size, err = strconv.Atoi(fields[2]); err == nil {
+			return size, nil
+		}
 	}
-	content, _, err := g.run(ctx, nil, "cat-file", "blob", object)
-	v.Content = []byte(content)
-	return v, err
+	return 0, fmt.Errorf("git cat-file: unexpected output %.80q", answer)
 }
