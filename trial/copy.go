@@ -235,7 +235,7 @@ func errorOf(f *engine.Fault) error {
 }
 
 // copy returns the outcome of an attempt of the other run, and records it.
-func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassette.Request) (agent.Result, error) {
+func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassette.Request, files cassette.Files) (agent.Result, error) {
 	found := u.take(task.Address, task.Attempt, false)
 	if found == nil {
 		summary := fmt.Sprintf("%s, attempt %d, was not made", task.Address, task.Attempt)
@@ -246,7 +246,7 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 		return agent.Result{}, agent.Permanentf("no such attempt")
 	}
 	found.Request = request
-	if err := u.redo(ctx, task, found); err != nil && ctx.Err() == nil {
+	if err := u.redo(ctx, task, found, files); err != nil && ctx.Err() == nil {
 		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s: %v", task.Address, err)})
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
@@ -258,23 +258,19 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 }
 
 // redo makes the changes of files of an attempt of the other run, and notes them unless it was cancelled. Attempts take turns,
-// as in a recording.
-func (u *understudy) redo(ctx context.Context, task *agent.Task, found *cassette.Interaction) error {
+// as in a recording. files are what its own workspace began with; nil: it has none.
+func (u *understudy) redo(ctx context.Context, task *agent.Task, found *cassette.Interaction, files cassette.Files) error {
 	done, err := u.turn(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	before, err := cassette.ReadFiles(task.Dir)
-	if err != nil {
+	if files, err = filesOf(task, files); err != nil {
 		return err
 	}
-	if err := u.change(ctx, task, found); err != nil {
-		return err
-	}
-	after, err := cassette.ReadFiles(task.Dir)
+	changes, err := u.change(ctx, task, found, files)
 	if err == nil && !found.Cancelled() {
-		found.Reply.Files = before.Hide(u.places).Changes(after.Hide(u.places))
+		found.Reply.Files = changes
 	}
 	return err
 }
@@ -288,44 +284,46 @@ func (p *player) hasMade(task *agent.Task) bool {
 	})
 }
 
-// change makes the changes of files of an attempt of the other run. What a file step does is known from its settings.
-func (u *understudy) change(ctx context.Context, task *agent.Task, found *cassette.Interaction) error {
+// change makes the changes of files of an attempt of the other run, and returns them. What a file step does is known from its
+// settings.
+func (u *understudy) change(ctx context.Context, task *agent.Task, found *cassette.Interaction, files cassette.Files) ([]cassette.Change, error) {
 	if task.Dir != u.dir {
-		return u.repeat(ctx, task, found)
+		return u.repeat(ctx, task, found, files.Hide(u.places))
 	}
-	if task.Agent.Agent == "file" && isLocal(task, u.traits.FromPrompt(task)) {
-		if found.Reply.Error != nil {
-			return nil
-		}
+	after := maps.Clone(files)
+	switch local := isLocal(task, u.traits.FromPrompt(task)); {
+	case local && task.Agent.Agent == "file" && found.Reply.Error != nil:
+		return nil, nil
+	case local && task.Agent.Agent == "file":
 		if _, err := u.Executor.Run(ctx, task, func([]byte) {}); err != nil {
 			u.copies.note("%s: its change is not in the cassette: %v", task.Address, err)
 		}
-		return nil
+		var err error
+		if after, err = cassette.ReadFiles(task.Dir); err != nil {
+			return nil, err
+		}
+	default:
+		if local {
+			u.copies.commands = append(u.copies.commands, task.Address)
+		}
+		u.copies.edit(ctx, task, after)
 	}
-	if isLocal(task, u.traits.FromPrompt(task)) {
-		u.copies.commands = append(u.copies.commands, task.Address)
-	}
-	return u.copies.edit(ctx, task.Address, task.Attempt, task.Dir)
+	return files.Hide(u.places).Changes(after.Hide(u.places)), nil
 }
 
-// repeat makes the changes that an attempt made in its workspace.
-func (u *understudy) repeat(ctx context.Context, task *agent.Task, found *cassette.Interaction) error {
+// repeat makes the changes that an attempt made in its workspace, and returns them.
+func (u *understudy) repeat(ctx context.Context, task *agent.Task, found *cassette.Interaction, before cassette.Files) ([]cassette.Change, error) {
 	picked := task.Agent.Name == workflow.MergeAgent && len(task.Decide) > 0
 	began := found.Reply.Error != nil && found.Reply.Error.Kind == agent.Quota // again, and what it left then counts
 	if task.Agent.Name == workflow.LandAgent || picked || began || found.Cancelled() {
-		return nil
+		return nil, nil
 	}
 	own, err := u.copies.run.Changes(ctx, task.Address, task.Attempt, cassette.MostFile)
 	if err != nil {
 		u.copies.note("%s: its changes of files are not in the cassette: %v", found, err)
-		return nil
+		return nil, nil
 	}
-	files, err := cassette.ReadFiles(task.Dir)
-	if err != nil {
-		return err
-	}
-	before, made := files.Hide(u.places), cassette.Files{}
-	after := maps.Clone(before)
+	after, made := maps.Clone(before), cassette.Files{}
 	for _, c := range own {
 		switch why := unfit(c.Path, c.Is); {
 		case why != "":
@@ -337,7 +335,8 @@ func (u *understudy) repeat(ctx context.Context, task *agent.Task, found *casset
 		}
 	}
 	maps.Copy(after, made.Hide(u.copies.places()))
-	return cassette.Apply(task.Dir, before.Changes(after), u.places)
+	changes := before.Changes(after)
+	return changes, cassette.Apply(task.Dir, changes, u.places)
 }
 
 // unfit says why a file of a workspace cannot be in a cassette; nil is none.
@@ -430,12 +429,12 @@ func (o *original) note(format string, args ...any) {
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
-// edit repeats the changes of files that the agent of an attempt reported.
-func (o *original) edit(ctx context.Context, address string, attempt int, dir string) error {
+// edit repeats the changes of files that the agent of an attempt reported, also among the files that were read before.
+func (o *original) edit(ctx context.Context, task *agent.Task, files cassette.Files) {
 	var text bytes.Buffer
-	for piece, err := range o.run.Read(ctx, address, attempt, hocket.Transcript, 0, false) {
+	for piece, err := range o.run.Read(ctx, task.Address, task.Attempt, hocket.Transcript, 0, false) {
 		if err != nil {
-			return nil //nolint:nilerr // it has no transcript
+			return // it has no transcript
 		}
 		text.Write(piece.Text)
 	}
@@ -448,45 +447,40 @@ func (o *original) edit(ctx context.Context, address string, attempt int, dir st
 		if err != nil || !ok {
 			continue
 		}
-		if why := edited(dir, change); why != "" {
-			o.note("%s: the change of %s is not in the cassette: %s", address, change.Path, why)
+		if why := edited(task.Dir, files, change); why != "" {
+			o.note("%s: the change of %s is not in the cassette: %s", task.Address, change.Path, why)
 		}
 	}
-	return nil
 }
 
 // edited makes a change that an agent reported, or says why it cannot.
-func edited(dir string, c *agent.FileChange) string {
+func edited(dir string, files cassette.Files, c *agent.FileChange) string {
 	path := filepath.ToSlash(c.Path)
-	files, err := cassette.ReadFiles(dir)
-	if err != nil {
-		return err.Error()
-	}
 	now, exists := files[path]
-	after := cassette.Files{}
-	for name, f := range files {
-		after[name] = f
+	was, is := cassette.Files{}, cassette.Files{}
+	if exists {
+		was[path] = now
 	}
 	switch {
 	case projectfile.CheckPath(path) != nil:
 		return "it is outside of the project"
 	case c.Cut > 0 || c.Change != agent.Deleted && c.Old == "" && c.New == "":
 		return "the agent did not say what it wrote"
+	case c.Change == agent.Deleted && !exists:
+		return "it is not among the files of the test"
 	case c.Change == agent.Deleted:
-		if !exists {
-			return "it is not among the files of the test"
-		}
-		delete(after, path)
 	case c.Old == "":
-		after[path] = cassette.File{Content: []byte(c.New)}
+		is[path] = cassette.File{Content: []byte(c.New)}
 	case !bytes.Contains(now.Content, []byte(c.Old)):
 		return "its text before is not among the files of the test"
 	default:
-		after[path] = cassette.File{Content: bytes.Replace(now.Content, []byte(c.Old), []byte(c.New), 1), Executable: now.Executable}
+		is[path] = cassette.File{Content: bytes.Replace(now.Content, []byte(c.Old), []byte(c.New), 1), Executable: now.Executable}
 	}
-	if err := cassette.Apply(dir, files.Changes(after), nil); err != nil {
+	if err := cassette.Apply(dir, was.Changes(is), nil); err != nil {
 		return err.Error()
 	}
+	delete(files, path)
+	maps.Copy(files, is)
 	return ""
 }
 

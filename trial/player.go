@@ -148,32 +148,42 @@ func (u *understudy) Run(ctx context.Context, task *agent.Task, log agent.Log) (
 	if first := process.Port(ctx); first > 0 {
 		u.places.AddPorts(task.Address, first)
 	}
-	request := cassette.RequestOf(task, u.traits.FromPrompt(task), u.baseOf(task), u.places)
+	base, files := u.baseOf(task)
+	request := cassette.RequestOf(task, u.traits.FromPrompt(task), base, u.places)
 	switch u.mode {
 	case Record:
-		return u.record(ctx, task, request, log)
+		return u.record(ctx, task, request, files, log)
 	case Live:
-		return u.compare(ctx, task, request, log)
+		return u.compare(ctx, task, request, files, log)
 	case copying:
 		if task.Agent.Name != hocket.SetupAgent { // which is not in the history of a run
-			return u.copy(ctx, task, request)
+			return u.copy(ctx, task, request, files)
 		}
 	case Replay:
 	}
 	return u.replay(ctx, task, request, log)
 }
 
-// baseOf returns the digest of the files that a task begins with: those of the case, or those in its own workspace; "" if
-// they cannot be read.
-func (u *understudy) baseOf(task *agent.Task) string {
+// baseOf returns the digest of the files that a task begins with: those of the case, or those in its own workspace, which it also
+// returns. It is "" if they cannot be read.
+func (u *understudy) baseOf(task *agent.Task) (string, cassette.Files) {
 	if task.Dir == u.dir {
-		return u.base
+		return u.base, nil
 	}
 	files, err := cassette.ReadFiles(task.Dir)
 	if err != nil {
-		return ""
+		return "", nil
 	}
-	return files.Hide(u.places).Digest()
+	return files.Hide(u.places).Digest(), files
+}
+
+// filesOf returns the files that an attempt begins with, if they were not read before. In the directory of the test, they
+// are those that there are when it is the attempt's turn.
+func filesOf(task *agent.Task, files cassette.Files) (cassette.Files, error) {
+	if files != nil {
+		return files, nil
+	}
+	return cassette.ReadFiles(task.Dir)
 }
 
 // isLocal reports whether a task runs commands or uses files, in its directory and without a model.
@@ -337,7 +347,7 @@ func (u *understudy) alone(ctx context.Context, task *agent.Task, log agent.Log)
 }
 
 // record lets the executor work, and records the attempt.
-func (u *understudy) record(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
+func (u *understudy) record(ctx context.Context, task *agent.Task, request cassette.Request, before cassette.Files, log agent.Log) (agent.Result, error) {
 	made := cassette.Interaction{Address: task.Address, Attempt: task.Attempt, Request: request}
 	done, err := u.turn(ctx)
 	if err != nil {
@@ -346,8 +356,7 @@ func (u *understudy) record(ctx context.Context, task *agent.Task, request casse
 		return agent.Result{}, err
 	}
 	defer done()
-	before, err := cassette.ReadFiles(task.Dir)
-	if err != nil {
+	if before, err = filesOf(task, before); err != nil {
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
 	began := u.clock.Now()
@@ -375,7 +384,7 @@ func (p *player) keep(made cassette.Interaction) {
 }
 
 // compare lets the executor work, and compares the attempt with its recording.
-func (u *understudy) compare(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
+func (u *understudy) compare(ctx context.Context, task *agent.Task, request cassette.Request, before cassette.Files, log agent.Log) (agent.Result, error) {
 	found := u.find(task)
 	if found != nil && task.Agent.Name == workflow.LandAgent { // of a run that was copied: a test cannot land that
 		for _, d := range found.Request.Differences(request) {
@@ -391,7 +400,7 @@ func (u *understudy) compare(ctx context.Context, task *agent.Task, request cass
 		return agent.Result{}, err
 	}
 	defer done()
-	before, unread := cassette.ReadFiles(task.Dir)
+	before, unread := filesOf(task, before)
 	res, err := u.alone(ctx, task, log)
 	if found == nil {
 		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s, attempt %d, is new", task.Address, task.Attempt)})
