@@ -1,6 +1,9 @@
 package trace
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -116,17 +119,17 @@ func (b *Builder) Event(e engine.Envelope, facts []engine.Fact) []Span {
 	return b.ended
 }
 
-// Open returns the spans in progress, outermost first.
+// Open returns the spans in progress, outermost first. What began at the same time is ordered by address and attempt.
 func (b *Builder) Open() []Span {
 	var all []Span
 	if b.root != nil {
 		all = append(all, *b.root)
 	}
-	for _, s := range b.steps {
-		all = append(all, *s)
+	for _, address := range slices.Sorted(maps.Keys(b.steps)) {
+		all = append(all, *b.steps[address])
 	}
-	for _, a := range b.attempts {
-		if a.begun {
+	for _, key := range sortedKeys(b.attempts) {
+		if a := b.attempts[key]; a.begun {
 			all = append(all, a.span)
 		}
 	}
@@ -396,7 +399,7 @@ func (b *Builder) finish(e engine.Envelope, facts []engine.Fact) {
 		case engine.RunEnded:
 			b.runEnded(f)
 		case engine.AttemptStarted: // an earlier attempt whose end was not recorded was given up
-			for key := range b.attempts {
+			for _, key := range sortedKeys(b.attempts) {
 				if key.address == f.Address && key.number < f.Attempt {
 					b.endAttempt(key, f.Time, string(engine.FaultCancelled), "", "", nil)
 				}
@@ -408,7 +411,8 @@ func (b *Builder) finish(e engine.Envelope, facts []engine.Fact) {
 }
 
 func (b *Builder) stepEnded(f *engine.Fact) {
-	for key, a := range b.attempts {
+	for _, key := range sortedKeys(b.attempts) {
+		a := b.attempts[key]
 		switch {
 		case key.address != f.Address || key.number > f.Attempt:
 		case f.Status == engine.Cancelled && !a.waits: // it is told to stop, and says later what it has used
@@ -452,7 +456,8 @@ func (b *Builder) runEnded(f *engine.Fact) {
 	for _, key := range sortedKeys(b.attempts) {
 		b.endAttempt(key, f.Time, string(engine.FaultCancelled), "", "", nil)
 	}
-	for address, s := range b.steps {
+	for _, address := range slices.Sorted(maps.Keys(b.steps)) {
+		s := b.steps[address]
 		delete(b.steps, address)
 		b.end(s, &cancelled)
 	}
@@ -466,16 +471,7 @@ func (b *Builder) runEnded(f *engine.Fact) {
 }
 
 func sortedKeys(m map[attemptKey]*attempt) []attemptKey {
-	var keys []attemptKey
-	for key := range m {
-		keys = append(keys, key)
-	}
-	sort.Slice(keys, func(i, j int) bool {
-		a, b := keys[i], keys[j]
-		if a.address != b.address {
-			return a.address < b.address
-		}
-		return a.number < b.number
+	return slices.SortedFunc(maps.Keys(m), func(a, b attemptKey) int {
+		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.number, b.number))
 	})
-	return keys
 }

@@ -207,8 +207,8 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 		case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Queued, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered:
 		}
 	}
-	for _, i := range unended {
-		all = append(all, i)
+	for _, address := range slices.Sorted(maps.Keys(unended)) { // what is said about them comes in the same order every time
+		all = append(all, unended[address])
 	}
 	return all, nil
 }
