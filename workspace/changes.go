@@ -68,28 +68,42 @@ func relative(dir, name string) string {
 // objectReader is a git process that reads any number of objects.
 type objectReader struct {
 	cmd      *exec.Cmd
+	done     func() // when it has ended
 	ask      io.WriteCloser
 	answers  *bufio.Reader
 	messages bytes.Buffer
 }
 
 func (g git) readObjects(ctx context.Context) (*objectReader, error) {
-	o := &objectReader{cmd: g.command(ctx, "cat-file", "--batch-command")}
+	cmd, done, err := g.command(ctx, "cat-file", "--batch-command")
+	if err != nil {
+		return nil, err
+	}
+	o := &objectReader{cmd: cmd, done: done}
+	if err := o.start(); err != nil {
+		done()
+		return nil, explain(ctx, "cat-file", err, &o.messages)
+	}
+	return o, nil
+}
+
+func (o *objectReader) start() error {
 	o.cmd.Stderr = limited(&o.messages)
 	ask, err := o.cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	answers, err := o.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o.ask, o.answers = ask, bufio.NewReader(answers)
-	return o, explain(ctx, "cat-file", o.cmd.Start(), &o.messages)
+	return o.cmd.Start()
 }
 
 // close ends the process. Its error says more than that of a question that it did not answer.
 func (o *objectReader) close(ctx context.Context) error {
+	defer o.done()
 	o.ask.Close()
 	return explain(ctx, "cat-file", o.cmd.Wait(), &o.messages)
 }
