@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hocket-dev/hocket/internal/projectfile"
 )
@@ -31,6 +30,11 @@ const Include = ".worktreeinclude"
 // Capture captures the user's checkout as the base of a run. The patterns of include are added to
 // those of .worktreeinclude. The same files and the same Head give the same commit.
 func (s *Store) Capture(ctx context.Context, run string, include []string) (Base, error) {
+	b, err := s.capture(ctx, run, include)
+	return b, full(err, s.dir)
+}
+
+func (s *Store) capture(ctx context.Context, run string, include []string) (Base, error) {
 	steady, ended, err := s.steadySoon(ctx)
 	if err != nil {
 		return Base{}, err
@@ -468,12 +472,17 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	in, err := to.intake()
+	if err != nil {
+		return err
+	}
+	defer in.remove()
 	pack, packDone, err := q.command(ctx, "pack-objects", "--quiet", "--revs", "--stdout", "--window=0", "--threads=1", "--delta-base-offset")
 	if err != nil {
 		return err
 	}
 	defer packDone()
-	index, indexDone, err := to.command(ctx, "index-pack", "--stdin", "--strict", "--threads=1")
+	index, indexDone, err := in.command(ctx, "index-pack", "--stdin", "--strict", "--threads=1")
 	if err != nil {
 		return err
 	}
@@ -483,16 +492,15 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 	if err != nil {
 		return err
 	}
-	var name bytes.Buffer
 	pack.Stdin, pack.Stdout, pack.Stderr = strings.NewReader(revs), w, limited(&packed)
-	index.Stdin, index.Stdout, index.Stderr = r, limited(&name), limited(&indexed)
+	index.Stdin, index.Stderr = r, limited(&indexed)
 	err = explain(ctx, "pack-objects", pack.Start(), &packed)
 	_ = w.Close()
 	if err != nil {
 		_ = r.Close()
 		return err
 	}
-	err = explain(ctx, "index-pack", index.Run(), &indexed)
+	err = full(explain(ctx, "index-pack", index.Run(), &indexed), to.objects)
 	_ = r.Close()
 	if wrong := explain(ctx, "pack-objects", pack.Wait(), &packed); wrong != nil {
 		wrong = fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))
@@ -502,19 +510,7 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 		return wrong
 	}
 	if err == nil {
-		to.touch(name.String())
+		err = in.take()
 	}
 	return err
-}
-
-// touch makes a pack that index-pack reports as young as its last use: if the repository had the same pack before, it is not
-// written again, and could be taken for garbage before a ref leads to it.
-func (g git) touch(reported string) {
-	_, name, _ := strings.Cut(strings.TrimSpace(reported), "\t")
-	for _, pair := range g.env {
-		if objects, found := strings.CutPrefix(pair, "GIT_OBJECT_DIRECTORY="); found { // the user's repository has none, and is not cleaned by us
-			now := time.Now()
-			_ = os.Chtimes(filepath.Join(objects, "pack", "pack-"+name+".pack"), now, now) // without objects there is no pack
-		}
-	}
 }

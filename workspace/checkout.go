@@ -93,7 +93,8 @@ func (s *Store) home(a Attempt) string {
 // not. An attempt that was interrupted can be made again: what it left is kept as an [Interruption].
 // The caller closes the workspace.
 func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Workspace, error) {
-	return s.checkout(ctx, a, commit, func(w *Workspace) error { return w.putAside(ctx) })
+	w, err := s.checkout(ctx, a, commit, func(w *Workspace) error { return w.putAside(ctx) })
+	return w, full(err, s.dir)
 }
 
 // checkout is Checkout with what happens to the directory before.

@@ -164,6 +164,7 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	err = errors.Join(append(failed, s.releaseProvisional(ctx))...)
 	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
 	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
+	s.removeUnfinished()
 	return errors.Join(err, s.collectGarbage(ctx, leftovers))
 }
 
@@ -368,9 +369,20 @@ func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 		}
 		revs += "\n" + kept
 	}
-	name, err := s.git.input(ctx, revs+"\n", "pack-objects", "--quiet", "--revs", "--delta-base-offset", filepath.Join(dir, "pack"))
+	in, err := s.git.intake()
 	if err != nil {
 		return err
+	}
+	defer in.remove()
+	if err := os.Mkdir(filepath.Join(in.dir, "pack"), 0o700); err != nil {
+		return err
+	}
+	name, err := in.input(ctx, revs+"\n", "pack-objects", "--quiet", "--revs", "--delta-base-offset", filepath.Join(in.dir, "pack", "pack"))
+	if err == nil {
+		err = in.take()
+	}
+	if err != nil {
+		return full(err, s.dir)
 	}
 	old = slices.DeleteFunc(old, func(pack string) bool { return pack == filepath.Join(dir, "pack-"+name+".pack") })
 	for _, pack := range old { // the index last: without its pack it is ignored

@@ -94,9 +94,9 @@ var readByGit = map[string]bool{".gitignore": true, ".gitattributes": true, ".gi
 func (w *Workspace) Collect(ctx context.Context, message string) (string, error) {
 	commit, files, err := w.record(ctx, "", message)
 	if err != nil {
-		return "", err
+		return "", full(err, w.store.dir)
 	}
-	return commit, w.mark(marker{Captured: commit, Files: files})
+	return commit, full(w.mark(marker{Captured: commit, Files: files}), w.store.dir)
 }
 
 // record is Collect without the end of the attempt. If the attempt has ended with a commit, what was changed since is committed on that.
@@ -518,6 +518,7 @@ func (s *Store) recover(ctx context.Context, home, root string, m marker) (files
 	if harmless := w.disarm(w.Root); err == nil {
 		err = harmless
 	}
+	err = full(err, s.dir)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the files in %s could not be captured within %v", w.Root, recoverTime)
 	}

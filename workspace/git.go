@@ -23,6 +23,7 @@ type git struct {
 	settings []string    // key=value, for -c
 	users    bool        // reads the user's own configuration
 	repo     *repository // in which it works; nil: the one of dir
+	objects  string      // where its repository has its objects; "": not known
 	holds    *os.File    // stays open as long as git runs; nil: nothing
 }
 

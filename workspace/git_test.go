@@ -38,7 +38,7 @@ func TestSealReportsBothSides(t *testing.T) {
 	f.no(err)
 	tree, err := q.out(t.Context(), "write-tree")
 	f.no(err)
-	err = q.seal(t.Context(), git{env: []string{"GIT_DIR=" + filepath.Join(f.state, "gone")}}, tree)
+	err = q.seal(t.Context(), git{objects: t.TempDir(), env: []string{"GIT_DIR=" + filepath.Join(f.state, "gone")}}, tree)
 	if err == nil || !strings.Contains(err.Error(), "git index-pack: ") {
 		t.Errorf("error %v", err)
 	}

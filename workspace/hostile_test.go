@@ -437,41 +437,53 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestDiskFullDuringCapture has a file system for the state that is smaller than what is captured.
+// TestDiskFullDuringCapture has a file system for the state that is smaller than what is captured, or has no space for what is captured
+// and the pack of it.
 func TestDiskFullDuringCapture(t *testing.T) {
 	if repo := os.Getenv("HOCKET_TEST_CAPTURE"); repo != "" {
 		captureOnFullDisk(t, repo)
 		return
 	}
-	f := newFixture(t)
-	f.mkdir(f.state)
-	noise := make([]byte, 3<<20)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
-	f.put("big", string(noise))
-	before := listing(t, f.repo)
-	self, err := os.Executable()
-	f.no(err)
-	const mount = `mount -t tmpfs -o size=2m none "$1" || { echo no file system; exit 0; }; shift; exec "$@"`
-	child := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", f.state, self, "-test.run=^TestDiskFullDuringCapture$", "-test.v")
-	child.Env = append(os.Environ(), "HOCKET_TEST_CAPTURE="+f.repo, "HOCKET_TEST_STATE="+f.state)
-	out, err := child.CombinedOutput()
-	if strings.Contains(string(out), "no file system") || strings.Contains(string(out), "unshare") || errors.Is(err, exec.ErrNotFound) {
-		t.Skipf("no file systems here: %v %s", err, out)
+	for size, command := range map[string]string{"2m": "git add", "5m": "git index-pack"} {
+		f := newFixture(t)
+		f.mkdir(f.state)
+		noise := make([]byte, 3<<20)
+		_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+		f.put("big", string(noise))
+		before := listing(t, f.repo)
+		self, err := os.Executable()
+		f.no(err)
+		const mount = `mount -t tmpfs -o size="$1" none "$2" || { echo no file system; exit 0; }; shift; shift; exec "$@"`
+		child := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", size, f.state, self, "-test.run=^TestDiskFullDuringCapture$", "-test.v")
+		child.Env = append(os.Environ(), "HOCKET_TEST_CAPTURE="+f.repo, "HOCKET_TEST_STATE="+f.state, "HOCKET_TEST_COMMAND="+command)
+		out, err := child.CombinedOutput()
+		if strings.Contains(string(out), "no file system") || strings.Contains(string(out), "unshare") || errors.Is(err, exec.ErrNotFound) {
+			t.Skipf("no file systems here: %v %s", err, out)
+		}
+		if err != nil || !strings.Contains(string(out), "--- PASS") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		same(t, "the project", before, listing(t, f.repo))
 	}
-	if err != nil || !strings.Contains(string(out), "--- PASS") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	same(t, "the project", before, listing(t, f.repo))
 }
 
 func captureOnFullDisk(t *testing.T, repo string) {
 	f := &fixture{t, repo, os.Getenv("HOCKET_TEST_STATE")}
 	s := f.open()
+	before := listing(t, filepath.Join(f.state, "store.git"))
 	_, err := s.Capture(t.Context(), "r1", nil)
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "No space left on device") {
+	var disk *FullError
+	if !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &disk) || !strings.HasPrefix(disk.Dir, f.state) || !strings.Contains(err.Error(), os.Getenv("HOCKET_TEST_COMMAND")+": ") ||
+		strings.Count(err.Error(), "free some space") != 1 || !strings.Contains(err.Error(), "No space left on device") {
 		t.Errorf("captured on a full disk: %v", err)
 	}
 	t.Log(err)
+	same(t, "the store", before, listing(t, filepath.Join(f.state, "store.git")))
+	for _, dir := range []string{"temp", "store.git/objects"} {
+		if left, _ := filepath.Glob(filepath.Join(f.state, dir, "tmp*")); len(left) > 0 {
+			t.Errorf("%v are left", left)
+		}
+	}
 	if left, _ := os.ReadDir(filepath.Join(f.state, "temp")); len(left) > 0 {
 		t.Errorf("%d directories are left", len(left))
 	}
@@ -480,6 +492,33 @@ func captureOnFullDisk(t *testing.T, repo string) {
 	f.has(s, f.capture(s, "r2").Commit, "a.txt", "one\ntwo\nthree\n")
 	f.no(s.Release(t.Context(), "r2"))
 	f.no(os.Rename(filepath.Join(repo, ".env"), filepath.Join(repo, "big")))
+}
+
+// TestLeftoversAmongObjects has what git and we leave if the process is killed.
+func TestLeftoversAmongObjects(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	f.capture(s, "r1")
+	old := time.Now().Add(-2 * leftovers)
+	for _, name := range []string{"tmp_objdir-hocket-1/pack/tmp_pack_x", "tmp_obj_x", "pack/tmp_pack_x", "pack/tmp_idx_x"} {
+		for _, age := range []string{"", "-old"} {
+			first, rest, _ := strings.Cut(name, "/")
+			if first == "pack" {
+				first, rest = name, ""
+			}
+			file := filepath.Join(s.objects(), first+age, rest)
+			f.write(file, "x")
+			if age != "" {
+				f.no(os.Chtimes(filepath.Join(s.objects(), first+age), old, old))
+			}
+		}
+	}
+	f.no(s.Clean(t.Context(), func(Info) bool { return false }))
+	for dir, want := range map[string]int{".": 2, "pack": 2} {
+		if left, err := filepath.Glob(filepath.Join(s.objects(), dir, "tmp_*")); err != nil || len(left) != want {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
 }
 
 // TestCollectInChild is a part of TestDiskFull.

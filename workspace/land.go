@@ -156,13 +156,6 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 	if errors.As(err, &conflict) {
 		conflict.Mergeable = !slices.ContainsFunc(conflict.Conflicts, func(f Conflict) bool { return !s.mergeable(ctx, f) })
 	}
-	if err == nil {
-		trees := p.files
-		if l.How != AsPatch {
-			trees = [2]tree{p.head.commit, p.commit}
-		}
-		err = s.checkRepositories(ctx, p, trees)
-	}
 	if err == nil && l.How != AsBranch { // a branch changes no files
 		if err = s.checkPaths(p.Diff); err == nil {
 			err = s.checkUnseen(ctx, p.Diff)
@@ -170,6 +163,13 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 		if err == nil {
 			err = s.checkContent(ctx, l.How, p)
 		}
+	}
+	if err == nil {
+		trees := p.files
+		if l.How != AsPatch {
+			trees = [2]tree{p.head.commit, p.commit}
+		}
+		err = s.checkRepositories(ctx, p, trees)
 	}
 	return p, err
 }

@@ -74,6 +74,11 @@ const MergedBefore = "merged"
 // Merge merges branches in their order, each into what came before. It stops at the first one with
 // conflicts. All descend from the base of a run. The store keeps the result for the run.
 func (s *Store) Merge(ctx context.Context, run string, branches []Branch) (Merged, error) {
+	m, err := s.mergeAll(ctx, run, branches)
+	return m, full(err, s.dir)
+}
+
+func (s *Store) mergeAll(ctx context.Context, run string, branches []Branch) (Merged, error) {
 	for _, b := range branches {
 		if err := checkCommits(b.Commit); err != nil {
 			return Merged{}, err

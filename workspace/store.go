@@ -41,11 +41,11 @@ type Store struct {
 
 // user is the user's repository. Capture, Release and Land write to it.
 type user struct {
-	git                                              // in the root of its work tree, with its own configuration
-	gitDir, index, objects, excludes, shallow string // absolute paths
-	globalExcludes                            string // "" if there are none
-	format                                    string // of its object names
-	name, email                               string // of the person, "" if not configured
+	git                                     // in the root of its work tree, with its own configuration
+	gitDir, index, excludes, shallow string // absolute paths
+	globalExcludes                   string // "" if there are none
+	format                           string // of its object names
+	name, email                      string // of the person, "" if not configured
 }
 
 // fileSettings are the settings of a repository that decide how content becomes a file and back.
@@ -117,7 +117,8 @@ func (s *Store) discover(ctx context.Context, project string) error {
 	if lines[0] == "true" || lines[1] != "true" {
 		return notACheckout(project)
 	}
-	u := &user{git: g, format: lines[2], gitDir: lines[3], index: lines[4], objects: lines[5], excludes: lines[6], shallow: lines[7]}
+	g.objects = lines[5]
+	u := &user{git: g, format: lines[2], gitDir: lines[3], index: lines[4], excludes: lines[6], shallow: lines[7]}
 	top, prefix := lines[8], lines[9]
 	if prefix != "" && g.do(ctx, "check-ignore", "-q", ".") == nil { // it could not be captured
 		return s.settle(nil, nil)
@@ -178,7 +179,7 @@ func (s *Store) settle(u *user, config []string) error {
 	}
 	withRefs := repo
 	withRefs.store = filepath.Join(s.dir, "store.git")
-	s.git = git{dir: s.dir, repo: &repo, env: []string{"GIT_OBJECT_DIRECTORY=" + s.objects()}} // whoever calls may be in a directory that is removed
+	s.git = git{dir: s.dir, repo: &repo, objects: s.objects(), env: []string{"GIT_OBJECT_DIRECTORY=" + s.objects()}} // whoever calls may be in a directory that is removed
 	s.tree, s.refs = s.git, s.git
 	s.refs.repo = &withRefs
 	if u == nil {
