@@ -89,7 +89,7 @@ type Seat struct {
 // attempts.
 func (s *Seat) Leave(failed error) {
 	var known *Error
-	if errors.As(failed, &known) && known.Kind == Quota && known.Until.After(s.accounts.now()) {
+	if errors.As(failed, &known) && known.Kind == Quota && known.Until.After(s.accounts.now()) && s.account != "" { // agents without an account have nothing in common
 		s.accounts.park(s.account, known.Until)
 	}
 	s.mu.Lock()

@@ -266,3 +266,16 @@ func TestAccountsKeepTheLatest(t *testing.T) {
 		t.Errorf("until %v", until)
 	}
 }
+
+// A quota is that of an account. Agents without one have nothing in common.
+func TestNoAccountIsNotUsedUp(t *testing.T) {
+	a := NewAccounts(0, nil, "")
+	seat, err := a.Enter(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seat.Leave(&Error{Kind: Quota, Message: "later", Until: time.Now().Add(time.Hour)})
+	if _, err := a.Enter(t.Context(), ""); err != nil {
+		t.Errorf("another agent: %v", err)
+	}
+}
