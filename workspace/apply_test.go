@@ -302,62 +302,6 @@ func TestNamesAreBytes(t *testing.T) {
 	}
 }
 
-// TestEditedInTheLastMoment has a landing that was killed when a file had changed places with the new one, and a user who changed it in that
-// moment. The file comes back.
-func TestEditedInTheLastMoment(t *testing.T) {
-	for name, c := range map[string]struct{ held, now, want string }{
-		"unchanged":     {"one\ntwo\nthree\n", "changed\n", "changed\n"},
-		"not exchanged": {"changed\n", "one\ntwo\nthree\n", "changed\n"},
-		"replaced":      {"mine\n", "changed\n", "mine\n"},
-		"removed":       {"mine\n", "", "mine\n"},
-		"both":          {"mine\n", "mine, too\n", "mine, too\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			s := f.open()
-			b := f.capture(s, "r1")
-			l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})})
-			in := f.intend(s, l)
-			f.put(in.heldName(0), c.held)
-			f.put("a.txt", c.now)
-			if c.now == "" {
-				f.no(os.Remove(filepath.Join(f.repo, "a.txt")))
-			}
-			if _, err := s.carryOut(t.Context(), in); (err == nil) != (c.want == "changed\n") {
-				t.Errorf("carried out: %v", err)
-			}
-			if got := f.read(f.repo, "a.txt"); got != c.want {
-				t.Errorf("the file is %q, want %q", got, c.want)
-			}
-			if name == "both" {
-				if got := f.read(f.repo, "a.txt.mine"); got != "mine\n" {
-					t.Errorf("the other version is %q", got)
-				}
-			}
-			if left, err := filepath.Glob(filepath.Join(f.repo, ".hocket*")); err != nil || left != nil {
-				t.Errorf("left over: %v, %v", left, err)
-			}
-		})
-	}
-}
-
-// TestCreatedInTheLastMoment has a user who creates a file just before a landing does.
-func TestCreatedInTheLastMoment(t *testing.T) {
-	f := newFixture(t)
-	root, err := os.OpenRoot(f.repo)
-	f.no(err)
-	defer root.Close()
-	f.no(os.Symlink("a.txt", filepath.Join(f.repo, "temp")))
-	f.put("new", "mine\n")
-	if err := create(root, "temp", "new"); !errors.Is(err, errMoved) {
-		t.Errorf("error %v", err)
-	}
-	if got := f.read(f.repo, "new"); got != "mine\n" {
-		t.Errorf("the file is %q", got)
-	}
-	f.status("?? new")
-}
-
 // TestLandingFails lets the last steps of a landing fail. Nothing of it is left, not even in the index.
 func TestLandingFails(t *testing.T) {
 	f := newFixture(t)

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package workspace
 
@@ -7,6 +7,6 @@ import (
 	"os"
 )
 
-func exchange(*os.Root, string, string) error { return errors.ErrUnsupported }
+func systemExchange(*os.Root, string, string) error { return errors.ErrUnsupported }
 
-func renameNew(*os.Root, string, string) error { return errors.ErrUnsupported }
+func systemRenameNew(*os.Root, string, string) error { return errors.ErrUnsupported }

@@ -299,16 +299,28 @@ func (in *intent) tempName(i int) string {
 // heldName returns the name of a file that changes places with that of the user: first it is the new one, complete, and then the user's.
 func (in *intent) heldName(i int) string { return in.tempName(i) + "-held" }
 
-// removeTemps removes what a process left that was killed. A file of the user among that is put back if the user has changed it.
+// Where files cannot change places, that of the user has the first name until the new one has its place. The second one is for the new
+// file when the user gets another one back, and the third for a file that is copied, see [place].
+func (in *intent) takenName(i int) string { return in.tempName(i) + "-taken" }
+func (in *intent) spareName(i int) string { return in.tempName(i) + "-spare" }
+func (in *intent) partName(i int) string  { return in.tempName(i) + "-part" }
+
+// removeTemps removes what a process left that was killed. A file of the user among that is put back if the user has changed it, or if
+// nothing has its place.
 func (in *intent) removeTemps(root *os.Root) (err error) {
 	for i, m := range in.Changes {
-		if dir, missing := in.open(root, m.Path, false); missing == nil {
-			_ = dir.Remove(in.tempName(i))
-			if wrong := in.giveBack(dir, i); !errors.Is(wrong, errMoved) { // it is noticed when the file is compared
+		dir, missing := in.open(root, m.Path, false)
+		if missing != nil {
+			continue
+		}
+		err = errors.Join(err, removePart(dir, in.partName(i), path.Base(m.Path)))
+		_ = dir.Remove(in.tempName(i))
+		for _, name := range []string{in.partName(i), in.takenName(i), in.heldName(i), in.spareName(i)} {
+			if wrong := in.giveBack(dir, i, name); !errors.Is(wrong, errMoved) { // it is noticed when the file is compared
 				err = errors.Join(err, wrong)
 			}
-			_ = dir.Close()
 		}
+		_ = dir.Close()
 	}
 	return err
 }
@@ -330,7 +342,7 @@ func (in *intent) changeFile(root *os.Root, i, to int) error {
 		if err := dir.Rename(name, held); err != nil {
 			return err
 		}
-		if err := in.discardHeld(dir, i, 1-to); err != nil {
+		if err := in.discard(dir, i, held, 1-to); err != nil {
 			return err
 		}
 		if to == after {
@@ -348,40 +360,57 @@ func (in *intent) changeFile(root *os.Root, i, to int) error {
 		return errors.Join(err, dir.Remove(temp))
 	}
 	if m.mode(1-to) == "" {
-		return create(dir, temp, name)
+		return in.create(dir, i)
 	}
 	if err := dir.Rename(temp, held); err != nil {
 		return err
 	}
 	switch err := exchange(dir, held, name); {
 	case errors.Is(err, errors.ErrUnsupported):
-		return dir.Rename(held, name)
+		return in.replace(dir, i, to)
 	case errors.Is(err, fs.ErrNotExist): // the user has removed it
 		return errors.Join(errMoved, dir.Remove(held))
 	case err != nil:
 		return errors.Join(err, dir.Remove(held))
 	}
-	return in.discardHeld(dir, i, 1-to)
+	return in.discard(dir, i, held, 1-to)
 }
 
-// create gives a file another name, which nothing has.
-func create(dir *os.Root, temp, name string) error {
-	err := renameNew(dir, temp, name)
-	if errors.Is(err, errors.ErrUnsupported) { // a link fails if something exists there; it may not be supported, either
-		if err = dir.Link(temp, name); err == nil {
-			return dir.Remove(temp)
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return dir.Rename(temp, name)
-		}
+// create gives a new file its place, where nothing is.
+func (in *intent) create(dir *os.Root, i int) error {
+	err := place(dir, in.tempName(i), path.Base(in.Changes[i].Path), in.partName(i))
+	if err == nil {
+		return nil
 	}
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return errors.Join(errMoved, dir.Remove(temp))
-	case err != nil:
+	if errors.Is(err, fs.ErrExist) {
+		err = errMoved
+	}
+	return errors.Join(err, dir.Remove(in.tempName(i)))
+}
+
+// replace gives the new file its place where files cannot change places. That of the user is taken away first, and compared when only a
+// process can change it that has it open already. If the user saves another one meanwhile, that has the place.
+func (in *intent) replace(dir *os.Root, i, to int) error {
+	name, temp, taken := path.Base(in.Changes[i].Path), in.tempName(i), in.takenName(i)
+	if err := dir.Rename(in.heldName(i), temp); err != nil {
+		return err
+	}
+	if err := dir.Rename(name, taken); err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // the user has removed it
+			err = errMoved
+		}
 		return errors.Join(err, dir.Remove(temp))
 	}
-	return nil
+	err := in.expect(dir, taken, in.Changes[i], 1-to)
+	if err != nil {
+		err = errors.Join(err, dir.Remove(temp))
+	} else {
+		err = in.create(dir, i)
+	}
+	if err != nil {
+		return errors.Join(err, in.giveBack(dir, i, taken))
+	}
+	return in.discard(dir, i, taken, 1-to)
 }
 
 // expect compares a file just before it is replaced.
@@ -393,39 +422,40 @@ func (in *intent) expect(dir *os.Root, name string, m move, side int) error {
 	return err
 }
 
-// discardHeld removes a file of the user that has lost its place, if it is that of a side. Otherwise the user has it back.
-func (in *intent) discardHeld(dir *os.Root, i, side int) error {
-	held := in.heldName(i)
+// discard removes a file of the user that has lost its place, if it is that of a side. Otherwise the user has it back.
+func (in *intent) discard(dir *os.Root, i int, held string, side int) error {
 	same, err := in.isSame(dir, held, in.Changes[i], side)
 	if err == nil && same {
 		return dir.Remove(held)
 	}
-	return errors.Join(err, in.giveBack(dir, i))
+	return errors.Join(err, in.giveBack(dir, i, held))
 }
 
-// giveBack removes a file that changed places with that of the user. If it is none that the landing has a copy of, the user has changed it
-// meanwhile, so it gets its place back, and the error is errMoved.
-func (in *intent) giveBack(dir *os.Root, i int) error {
-	name, held := path.Base(in.Changes[i].Path), in.heldName(i)
+// giveBack removes a file that may be that of the user and has lost its place. If it is none that the landing has a copy of, the user has
+// changed it meanwhile, so it gets its place back, and the error is errMoved. The same holds for one that was taken away while its place is
+// free, but that is no error.
+func (in *intent) giveBack(dir *os.Root, i int, held string) error {
+	name := path.Base(in.Changes[i].Path)
 	if _, err := dir.Lstat(held); err != nil {
 		return ignoreMissing(err)
 	}
-	if ours, err := in.isOurs(dir, held, i); err != nil {
+	ours, err := in.isOurs(dir, held, i)
+	if err != nil {
 		return err
-	} else if ours {
-		return dir.Remove(held)
 	}
-	if _, err := dir.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		if err := renameNew(dir, held, name); errors.Is(err, errors.ErrUnsupported) {
-			return errors.Join(dir.Rename(held, name), errMoved)
-		} else if !errors.Is(err, fs.ErrExist) {
+	if _, err := dir.Lstat(name); errors.Is(err, fs.ErrNotExist) && (!ours || held == in.takenName(i)) {
+		switch err := place(dir, held, name, in.partName(i)); {
+		case err == nil && ours:
+			return nil
+		case !errors.Is(err, fs.ErrExist):
 			return errors.Join(err, errMoved)
 		}
 	}
-	if ours, err := in.isOurs(dir, name, i); err == nil && ours && exchange(dir, held, name) == nil {
-		if ours, err := in.isOurs(dir, held, i); err == nil && ours {
-			return errors.Join(dir.Remove(held), errMoved)
-		}
+	if ours {
+		return dir.Remove(held)
+	}
+	if done, err := in.takeBack(dir, i, held); done || err != nil {
+		return errors.Join(err, errMoved)
 	}
 	// Both are the user's.
 	kept, err := setAsideAs(dir, held, name+".mine")
@@ -433,6 +463,40 @@ func (in *intent) giveBack(dir *os.Root, i int) error {
 		return err
 	}
 	return fmt.Errorf("%s was changed twice during the landing: the other version is beside it, in %s", Shown(in.Changes[i].Path), Shown(kept))
+}
+
+// takeBack gives a file of the user the place of one that the landing has a copy of. It reports whether it has that now.
+func (in *intent) takeBack(dir *os.Root, i int, held string) (done bool, err error) {
+	name, spare := path.Base(in.Changes[i].Path), in.spareName(i)
+	if ours, err := in.isOurs(dir, name, i); err != nil || !ours || held == spare {
+		return false, err
+	}
+	switch err := exchange(dir, held, name); {
+	case err == nil:
+		if ours, err := in.isOurs(dir, held, i); err != nil || !ours {
+			return false, err
+		}
+		return true, dir.Remove(held)
+	case !errors.Is(err, errors.ErrUnsupported):
+		return false, nil //nolint:nilerr // both stay
+	}
+	if err := dir.Rename(name, spare); err != nil {
+		return false, err
+	}
+	ours, err := in.isOurs(dir, spare, i)
+	if err == nil && ours {
+		err = place(dir, held, name, in.partName(i))
+	}
+	if err == nil && ours {
+		return true, dir.Remove(spare)
+	}
+	if errors.Is(err, fs.ErrExist) { // the user has saved once more
+		err = nil
+	}
+	if wrong := in.giveBack(dir, i, spare); !errors.Is(wrong, errMoved) {
+		err = errors.Join(err, wrong)
+	}
+	return false, err
 }
 
 // isOurs reports whether the landing has a copy of a file.

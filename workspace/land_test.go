@@ -401,7 +401,10 @@ func TestLandIsKilled(t *testing.T) {
 	f.put("a.txt", "one\ntwo\nthree\nand mine\n")
 	origin := f.repo
 	took := 400 * time.Millisecond
+	systems := []string{"everything", "only links", "nothing"}
 	for i := range *kills {
+		system := systems[i%len(systems)]
+		restore := onFileSystem(system)
 		f := &fixture{t, filepath.Join(t.TempDir(), "repo"), filepath.Join(t.TempDir(), "state")}
 		out, err := exec.Command("cp", "-a", origin, f.repo).CombinedOutput()
 		if err != nil {
@@ -419,16 +422,16 @@ func TestLandIsKilled(t *testing.T) {
 		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: how, Base: b.Commit, Commit: c, Message: "Land it"})
 		before := listing(t, f.repo)
 
-		took = max(took, killedLanding(t, f, l, rand.N(took)))
+		took = max(took, killedLanding(t, f, l, system, rand.N(took)))
 		for name, text := range listing(t, f.repo) {
 			old, was := before[name]
-			landed := strings.HasPrefix(name, "many/") || strings.Contains(name, ".hocket-") || name == "a.txt" && strings.HasSuffix(text, "ONE\ntwo\nthree\nand mine\n")
+			landed := strings.HasPrefix(name, "many/") || strings.Contains(name, ".hocket-") || name == "a.txt" && (strings.HasSuffix(text, "ONE\ntwo\nthree\nand mine\n") || system == "nothing")
 			if !strings.HasPrefix(name, ".git/") && old != text && !landed {
 				t.Errorf("after the kill, %s was %q (%v), is %q", name, old, was, text)
 			}
 		}
 		for name := range before {
-			if _, err := os.Lstat(filepath.Join(f.repo, name)); err != nil && !strings.HasPrefix(name, ".git/") {
+			if _, err := os.Lstat(filepath.Join(f.repo, name)); err != nil && !strings.HasPrefix(name, ".git/") && (name != "a.txt" || system == "everything") {
 				t.Errorf("after the kill: %v", err)
 			}
 		}
@@ -462,8 +465,9 @@ func TestLandIsKilled(t *testing.T) {
 		}
 		f.git(f.repo, "fsck", "--full", "--strict")
 		if t.Failed() {
-			t.Fatalf("kill %d, %s", i, how)
+			t.Fatalf("kill %d, %s, with %s", i, how, system)
 		}
+		restore()
 	}
 }
 
@@ -489,7 +493,7 @@ func (f *fixture) allOrNothing(before map[string]string) {
 
 // killedLanding lands in another process and kills that after a time. It returns how long the
 // landing took if it was faster.
-func killedLanding(t *testing.T, f *fixture, l Landing, after time.Duration) time.Duration {
+func killedLanding(t *testing.T, f *fixture, l Landing, system string, after time.Duration) time.Duration {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "landing.json")
 	data, err := json.Marshal([]any{f.state, f.repo, l})
@@ -498,7 +502,7 @@ func killedLanding(t *testing.T, f *fixture, l Landing, after time.Duration) tim
 	self, err := os.Executable()
 	f.no(err)
 	child := exec.Command(self, "-test.run=^TestLandIsKilled$", "-test.count=1")
-	child.Env = append(os.Environ(), "HOCKET_TEST_LAND="+file)
+	child.Env = append(os.Environ(), "HOCKET_TEST_LAND="+file, "HOCKET_TEST_FILES="+system)
 	out, err := child.StdoutPipe()
 	f.no(err)
 	f.no(child.Start())
@@ -526,6 +530,7 @@ func landInChild(t *testing.T, file string) {
 	var l Landing
 	parts := []any{&f.state, &f.repo, &l}
 	f.no(json.Unmarshal([]byte(f.read(file)), &parts))
+	fileSystems[os.Getenv("HOCKET_TEST_FILES")]()
 	s := f.open()
 	fmt.Println("landing")
 	f.land(s, l)
