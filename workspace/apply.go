@@ -42,6 +42,7 @@ type intent struct {
 	Done     bool                   `json:"done"`
 	dir      string
 	checkout *checkout
+	changed  map[int]bool // the files that were changed; nil: a process did that which was killed, and may have changed any
 }
 
 // move is a path with its mode and object before and after. Mode "" means that it does not exist.
@@ -214,6 +215,7 @@ func (s *Store) intend(ctx context.Context, l Landing, c *checkout) (*intent, er
 	in := &intent{
 		Landed: Landed{Commit: p.commit, Ref: p.Ref, Files: len(p.Diff.Files)},
 		Run:    l.Run, Root: s.root, Digest: p.Digest, Approval: l.Approval, Head: p.head.commit, dir: s.intentDir(l), checkout: c,
+		changed: map[int]bool{},
 	}
 	if l.How == AsBranch {
 		in.Head = ""
@@ -441,32 +443,41 @@ func (s *Store) moveBranch(ctx context.Context, in *intent) error {
 }
 
 // undo restores the index and the files as they were before a landing. What the user has changed or committed since is not touched: it
-// returns the files that keep a part of the landing. The error is a keptError if a part is not committed.
+// returns the files that keep a part of the landing, or may keep one. The error is a keptError if one is known to do so that is not committed.
 func (s *Store) undo(ctx context.Context, in *intent) (kept []string, err error) {
 	committed := s.committed(ctx, in)
 	var failed error
+	var staged []string // what may keep a part in the index
 	if len(in.Index) > 0 {
-		failed = s.editIndex(ctx, func(q *quarantine) (string, error) { return s.changeBack(ctx, q, in, committed) }, func() error { return nil })
+		failed = s.editIndex(ctx, func(q *quarantine) (lines string, err error) {
+			lines, staged, err = s.changeBack(ctx, q, in, committed)
+			return lines, err
+		}, func() error { return nil })
 	}
-	kept, err = in.restoreFiles(s.root, committed)
+	left, may, err := in.restoreFiles(s.root, committed)
+	for _, name := range slices.Concat(left, may, staged) {
+		if !slices.Contains(kept, name) {
+			kept = append(kept, name)
+		}
+	}
 	if failed = errors.Join(failed, err); failed != nil { // the intent stays, so that it can be tried again
 		return kept, failed
 	}
-	if slices.ContainsFunc(kept, func(name string) bool { return !committed[name] }) {
+	if slices.ContainsFunc(left, func(name string) bool { return !committed[name] }) {
 		err = &keptError{kept}
 	}
 	return kept, errors.Join(err, in.drop())
 }
 
-// maxKept is how many files a message names if a person has to look at each.
-const maxKept = 100
-
 // keptError means that files keep their part of a landing that was undone.
 type keptError struct{ files []string }
 
 func (e *keptError) Error() string {
-	return "changed since, so they keep their part of it: " + shownAll(e.files, maxKept)
+	return "changed since, so they keep their part of it: " + keptFiles(e.files)
 }
+
+// keptFiles names all files, since a person has to look at each, and nothing else says which they are.
+func keptFiles(names []string) string { return shownAll(names, len(names)) }
 
 // drop forgets a landing. What it needs is removed after it is known that there is none.
 func (in *intent) drop() error {

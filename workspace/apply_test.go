@@ -377,12 +377,15 @@ func TestUserGoesOn(t *testing.T) {
 		kept  string    // the files of which it is said that they keep their part
 	}{
 		"nothing":              {AsCommit, 2, func(*fixture) {}, true, "", [3]string{theirs, theirs, theirs}, "Land it,first", ""},
-		"a file before":        {AsPatch, 2, func(f *fixture) { f.put("1.txt", mine); f.put("3.txt", mine) }, true, "1.txt", [3]string{mine, "2\n", mine}, "first", ""},
-		"a file after":         {AsCommit, 2, func(f *fixture) { f.put("3.txt", mine) }, false, "", [3]string{"1\n", "2\n", mine}, "first", ""},
+		"a file before":        {AsPatch, 2, func(f *fixture) { f.put("1.txt", mine); f.put("3.txt", mine) }, true, "1.txt, 3.txt", [3]string{mine, "2\n", mine}, "first", ""},
+		"a file after":         {AsCommit, 2, func(f *fixture) { f.put("3.txt", mine) }, false, "", [3]string{"1\n", "2\n", mine}, "first", "3.txt"}, // it may have been changed before
+		"the last file":        {AsPatch, 2, func(f *fixture) { f.put("2.txt", mine) }, false, "", [3]string{"1\n", mine, "3\n"}, "first", "2.txt"},
+		"all files":            {AsPatch, 3, func(f *fixture) { f.put("1.txt", mine); f.put("2.txt", mine); f.put("3.txt", mine) }, false, "", [3]string{mine, mine, mine}, "first", "1.txt 2.txt 3.txt"},
+		"a file between":       {AsPatch, 3, func(f *fixture) { f.put("2.txt", mine); f.put("3.txt", mine) }, false, "", [3]string{"1\n", mine, mine}, "first", "2.txt 3.txt"},
 		"commits something":    {AsCommit, 2, func(f *fixture) { f.git(f.repo, "commit", "-qm", "mine", "--allow-empty") }, false, "", [3]string{"1\n", "2\n", "3\n"}, "mine,first", ""},
 		"commits what landed":  {AsCommit, 2, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine") }, false, "", [3]string{theirs, theirs, "3\n"}, "mine,first", "1.txt 2.txt"},
 		"commits all":          {AsCommit, 3, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine") }, false, "", [3]string{theirs, theirs, theirs}, "mine,first", "1.txt 2.txt 3.txt"},
-		"commits half a patch": {AsPatch, 2, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine"); f.put("3.txt", mine) }, false, "", [3]string{theirs, theirs, mine}, "mine,first", "1.txt 2.txt"},
+		"commits half a patch": {AsPatch, 2, func(f *fixture) { f.git(f.repo, "commit", "-qam", "mine"); f.put("3.txt", mine) }, false, "", [3]string{theirs, theirs, mine}, "mine,first", "1.txt 2.txt 3.txt"},
 		"another branch":       {AsCommit, 2, func(f *fixture) { f.git(f.repo, "checkout", "-q", "-b", "other") }, false, "", [3]string{"1\n", "2\n", "3\n"}, "first", ""},
 		"commits more":         {AsCommit, 2, func(f *fixture) { f.put("1.txt", mine); f.git(f.repo, "commit", "-qam", "mine") }, false, "", [3]string{mine, theirs, "3\n"}, "mine,first", "1.txt 2.txt"},
 	} {

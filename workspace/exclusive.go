@@ -205,7 +205,7 @@ func (s *Store) intentDir(l Landing) string {
 type Ended struct {
 	Run  string
 	Done bool     // all of it had been done; otherwise it was taken back, and can land again
-	Kept []string // files that keep a part of it, because they were changed or committed since
+	Kept []string // files that keep a part of it, or may keep one, because they were changed or committed since
 }
 
 func (e Ended) String() string {
@@ -213,7 +213,7 @@ func (e Ended) String() string {
 	case e.Done:
 		return "the landing of run " + e.Run + ", whose process was killed, was complete: the change stays"
 	case e.Kept != nil:
-		return "the landing of run " + e.Run + ", whose process was killed, was taken back, except in files that you have changed or committed since: " + shownAll(e.Kept, maxKept)
+		return "the landing of run " + e.Run + ", whose process was killed, was taken back, except in files that you have changed or committed since: " + keptFiles(e.Kept)
 	}
 	return "the landing of run " + e.Run + ", whose process was killed, was taken back"
 }

@@ -157,6 +157,42 @@ func TestKilledLandingKeepsWork(t *testing.T) {
 	}
 }
 
+// TestKilledLandingKeepsStagedWork takes back a landing after the user has staged something in one of its files. All files are named.
+func TestKilledLandingKeepsStagedWork(t *testing.T) {
+	f := newFixture(t)
+	files := map[string]string{"a.txt": "changed\n"}
+	for i := range 150 {
+		files[fmt.Sprint("many/", i)] = "changed\n"
+	}
+	s := f.open()
+	b := f.capture(s, "r1")
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: f.change(s, "step", b.Commit, files)})
+	in := f.intend(s, l)
+	f.begin(in, len(in.Changes))
+	f.no(s.editIndex(t.Context(), func(q *quarantine) (string, error) { return s.change(t.Context(), q, in) }, func() error { return nil }))
+	f.put("a.txt", "mine\n")
+	f.git(f.repo, "add", "a.txt")
+	f.put("a.txt", "changed\n") // so only the index has it
+	ended, err := s.Withdraw(t.Context(), "r1")
+	if err != nil || len(ended) != 1 || strings.Join(ended[0].Kept, " ") != "a.txt" {
+		t.Errorf("ended %v, %v", ended, err)
+	}
+	if got := f.git(f.repo, "show", ":a.txt"); got != "mine" {
+		t.Errorf("staged is %q", got)
+	}
+	var kept []string
+	for name := range files {
+		kept = append(kept, name)
+	}
+	for name, text := range map[string]string{"message": Ended{Kept: kept}.String(), "error": (&keptError{kept}).Error()} {
+		for file := range files {
+			if !strings.Contains(text, file) {
+				t.Errorf("the %s does not name %s", name, file)
+			}
+		}
+	}
+}
+
 // TestKilledLandingWasCommitted takes back a landing after the user has committed a part of it, which stays.
 func TestKilledLandingWasCommitted(t *testing.T) {
 	f := newFixture(t)

@@ -133,34 +133,42 @@ func (in *intent) changeFiles(ctx context.Context, checkout string) error {
 			}
 			return fmt.Errorf("%s: %w", Shown(in.Changes[i].Path), err)
 		}
+		if in.changed != nil {
+			in.changed[i] = true
+		}
 	}
 	return nil
 }
 
 // restoreFiles is the reverse of changeFiles, except for some files. It does not touch what the user has changed since, either, and
-// returns the files that keep a part of the landing because of that.
-func (in *intent) restoreFiles(checkout string, except map[string]bool) (left []string, err error) {
+// returns the files that keep a part of the landing because of that, and those of which that is not known: if its process was killed, it may
+// have changed any file that is not followed by one that it has changed.
+func (in *intent) restoreFiles(checkout string, except map[string]bool) (left, may []string, err error) {
 	root, err := os.OpenRoot(checkout)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer root.Close()
 	err = in.removeTemps(root)
 	todo := map[int]bool{}
-	var moved []string
 	for _, i := range in.order(after) {
 		m := in.Changes[i]
 		switch side, wrong := in.side(root, m); {
 		case errors.Is(wrong, errMoved):
-			moved = append(moved, m.Path)
+			if in.changed == nil || in.changed[i] {
+				may = append(may, m.Path)
+			}
 		case wrong != nil:
 			err = errors.Join(err, wrong)
 		case side == after: // so were the files before it
-			left, moved, todo[i] = append(left, moved...), nil, !except[m.Path]
+			left, may, todo[i] = append(left, may...), nil, !except[m.Path]
 			if except[m.Path] {
 				left = append(left, m.Path)
 			}
 		}
+	}
+	if in.changed != nil {
+		left, may = append(left, may...), nil
 	}
 	for _, i := range in.order(before) {
 		if !todo[i] {
@@ -175,7 +183,7 @@ func (in *intent) restoreFiles(checkout string, except map[string]bool) (left []
 		}
 	}
 	in.removeNewDirs(root)
-	return left, err
+	return left, may, err
 }
 
 // hasChanged reports whether all files are as they are after the landing.

@@ -75,11 +75,12 @@ func (s *Store) change(ctx context.Context, q *quarantine, in *intent) (string, 
 	return lines.String(), nil
 }
 
-// changeBack returns what removes a landing from the index, where nobody has changed it since.
-func (s *Store) changeBack(ctx context.Context, q *quarantine, in *intent, except map[string]bool) (string, error) {
+// changeBack returns what removes a landing from the index, where nobody has changed it since, and the files that may keep a part of it
+// there.
+func (s *Store) changeBack(ctx context.Context, q *quarantine, in *intent, except map[string]bool) (lines string, kept []string, err error) {
 	text, err := q.out(ctx, "ls-files", "--stage", "-z")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	has := map[string]string{}
 	for _, entry := range records(text) {
@@ -88,19 +89,27 @@ func (s *Store) changeBack(ctx context.Context, q *quarantine, in *intent, excep
 	}
 	missing, err := s.missing(ctx, objects(in.Index, before))
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	var lines strings.Builder
+	var back strings.Builder
 	for _, m := range in.Index {
-		landed := ""
-		if m.Mode != "" {
-			landed = m.Mode + " " + m.Object + " 0"
-		}
-		if has[m.Path] == landed && !except[m.Path] && !slices.Contains(missing, m.Old) {
-			lines.WriteString(m.indexLine(before))
+		landed := has[m.Path] == m.staged(after)
+		switch {
+		case landed && !except[m.Path] && !slices.Contains(missing, m.Old):
+			back.WriteString(m.indexLine(before))
+		case landed || in.changed == nil && has[m.Path] != m.staged(before):
+			kept = append(kept, m.Path)
 		}
 	}
-	return lines.String(), nil
+	return back.String(), kept, nil
+}
+
+// staged returns what git says of a file in the index on a side.
+func (m move) staged(side int) string {
+	if m.mode(side) == "" {
+		return ""
+	}
+	return m.mode(side) + " " + m.object(side) + " 0"
 }
 
 // indexLine returns a line for update-index.
