@@ -160,21 +160,26 @@ func (x indexSwap) clean() {
 	_, _, _ = os.Remove(x.held), os.Remove(x.fresh), os.Remove(x.old) // in this order, see above
 }
 
+// create creates the new index from one in a quarantine, with its time: git reads a file again that is not older than the index. So with
+// a later time, a change since that index was written, of the same size and in the same second, would look like none.
+func (x indexSwap) create(from string) error {
+	now, err := os.Stat(x.index)
+	if err != nil {
+		return err
+	}
+	if err := copyIndex(from, x.fresh); err != nil {
+		return err
+	}
+	return os.Chmod(x.fresh, now.Mode().Perm())
+}
+
 // do replaces the index if it still has its old content and no git command holds its lock, and then does something else before it
 // releases the lock. It reports whether that may work again later.
 func (x indexSwap) do(from string, content []byte, then func() error) (again bool, err error) {
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return false, err
-	}
-	info, err := os.Stat(x.index)
-	if err != nil {
-		return false, err
-	}
-	if err := os.WriteFile(x.fresh, data, info.Mode().Perm()); err != nil {
-		return false, err
-	}
 	defer os.Remove(x.fresh)
+	if err := x.create(from); err != nil {
+		return false, err
+	}
 	if err := os.Link(x.fresh, x.held); err != nil {
 		return false, fmt.Errorf("git's index cannot be locked, which needs hard links: if the file system has none, use land: branch or land: patch: %w", err)
 	}

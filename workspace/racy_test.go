@@ -291,3 +291,35 @@ func TestUntouched(t *testing.T) {
 		}
 	}
 }
+
+// TestChangesDuringALanding changes a file of the checkout after the new index was written in its quarantine, and before it replaces that of
+// the user: with the same size, and in the second in which the file was written. Git must see that.
+func TestChangesDuringALanding(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	swap, err := s.indexSwap()
+	f.no(err)
+	was, err := os.Stat(swap.index)
+	f.no(err)
+	f.git(f.repo, "config", "core.trustctime", "false") // whose second is another one
+	at := time.Now().Add(-time.Hour).Truncate(time.Second)
+	file := filepath.Join(f.repo, "a.txt")
+	f.no(os.Chtimes(file, at, at))
+	q, err := s.quarantine(s.root, s.user.objects)
+	f.no(err)
+	defer q.remove()
+	f.no(s.copyUserIndex(t.Context(), q.index))
+	if err := q.do(t.Context(), "update-index", "-q", "--refresh"); err != nil && exitCode(err) != 1 {
+		t.Fatal(err)
+	}
+	f.no(os.Chtimes(q.index, at, at)) // as if all happens in that second
+	f.edit(file, "ONE")
+	f.no(os.Chtimes(file, at, at))
+	if _, err := swap.do(q.index, []byte(f.read(swap.index)), func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+	f.status(" M a.txt")
+	if is, err := os.Stat(swap.index); err != nil || is.Mode() != was.Mode() {
+		t.Errorf("the index is %v, %v", is, err)
+	}
+}
