@@ -123,12 +123,24 @@ type FileChange = workspace.Change
 type FileVersion = workspace.Version
 
 // Changes returns what an attempt changed in its workspace, if that is on this machine. Contents have at most so many bytes.
-func (r *Run) Changes(ctx context.Context, address string, attempt, most int) ([]FileChange, error) {
-	store, from, to, err := r.made(ctx, Made{Address: address, Attempt: attempt})
+// There is one list, unless the attempt is a merge that resolved several conflicts, one after the other: then each has its own.
+func (r *Run) Changes(ctx context.Context, address string, attempt, most int) (rounds [][]FileChange, err error) {
+	store, _, _, err := r.made(ctx, Made{Address: address, Attempt: attempt})
 	if err != nil {
 		return nil, err
 	}
-	return store.Changes(ctx, from, to, most)
+	all, err := store.Rounds(ctx, workspace.Attempt{Run: r.id, Address: address, Number: attempt})
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		changes, err := store.Changes(ctx, one.Base, one.Commit, most)
+		if err != nil {
+			return nil, err
+		}
+		rounds = append(rounds, changes)
+	}
+	return rounds, nil
 }
 
 // ChangesSince returns how what an attempt left differs from the files that the run began with, if they are on this machine.

@@ -32,7 +32,7 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	if !s.Status.Done() {
 		return nil, nil, nil, fmt.Errorf("run %s is not over", run.ID())
 	}
-	from := &original{run: run, root: p.Root()}
+	from := &original{run: run, root: p.Root(), rounds: map[string][][]hocket.FileChange{}}
 	outcomes, err := from.outcomes(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -144,6 +144,8 @@ type original struct {
 	left  []cassette.Interaction
 	notes []string
 
+	rounds map[string][][]hocket.FileChange // what attempts changed that have resolved conflicts and go on, one list for each conflict
+
 	unused []cassette.Interaction // attempts that nothing has asked for
 	unable string                 // why no test can be made of it; "": it can
 
@@ -240,13 +242,14 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 	if found == nil {
 		summary := fmt.Sprintf("%s, attempt %d, was not made", task.Address, task.Attempt)
 		if u.hasMade(task) {
-			u.copies.unable = fmt.Sprintf("%s, attempt %d, resolved several conflicts, and the run has recorded only the files at the end", task.Address, task.Attempt)
+			u.copies.unable = fmt.Sprintf("%s, attempt %d, resolved more conflicts than what is left of the run says", task.Address, task.Attempt)
 		}
 		u.report(&u.problems, Problem{Summary: summary})
 		return agent.Result{}, agent.Permanentf("no such attempt")
 	}
+	found, err := u.redo(ctx, task, found, files)
 	found.Request = request
-	if err := u.redo(ctx, task, found, files); err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil {
 		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s: %v", task.Address, err)})
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
@@ -258,21 +261,63 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 }
 
 // redo makes the changes of files of an attempt of the other run, and notes them unless it was cancelled. Attempts take turns,
-// as in a recording. files are what its own workspace began with; nil: it has none.
-func (u *understudy) redo(ctx context.Context, task *agent.Task, found *cassette.Interaction, files cassette.Files) error {
+// as in a recording. files are what its own workspace began with; nil: it has none. If the attempt had to resolve another conflict
+// afterwards, what is returned is only a part of it.
+func (u *understudy) redo(ctx context.Context, task *agent.Task, found *cassette.Interaction, files cassette.Files) (*cassette.Interaction, error) {
 	done, err := u.turn(ctx)
 	if err != nil {
-		return err
+		return found, err
 	}
 	defer done()
+	if u.copies.goesOn(ctx, found) {
+		u.giveBack(*found)
+		found = &cassette.Interaction{Address: task.Address, Attempt: task.Attempt} // what it said and used is known when it ends
+	}
 	if files, err = filesOf(task, files); err != nil {
-		return err
+		return found, err
 	}
 	changes, err := u.change(ctx, task, found, files)
 	if err == nil && !found.Cancelled() {
 		found.Reply.Files = changes
 	}
-	return err
+	return found, err
+}
+
+// goesOn reports whether an attempt at a merge had to resolve another conflict after this one. If it was cancelled, or had to wait for
+// a quota, it ends with the first one, because it left nothing that counts.
+func (o *original) goesOn(ctx context.Context, found *cassette.Interaction) bool {
+	if found.Cancelled() || found.Waited() {
+		return false
+	}
+	if _, read := o.rounds[found.String()]; !read {
+		rounds, err := o.run.Changes(ctx, found.Address, found.Attempt, cassette.MostFile)
+		if err != nil || len(rounds) < 2 {
+			return false
+		}
+		o.rounds[found.String()] = rounds
+	}
+	return len(o.rounds[found.String()]) > 1
+}
+
+// changes returns what an attempt changed in its workspace; of a merge, what resolved the next conflict.
+func (o *original) changes(ctx context.Context, found *cassette.Interaction) ([]hocket.FileChange, error) {
+	rounds := o.rounds[found.String()]
+	if len(rounds) == 0 {
+		var err error
+		if rounds, err = o.run.Changes(ctx, found.Address, found.Attempt, cassette.MostFile); err != nil {
+			return nil, err
+		}
+		return slices.Concat(rounds...), nil
+	}
+	o.rounds[found.String()] = rounds[1:]
+	return rounds[0], nil
+}
+
+// giveBack undoes take.
+func (p *player) giveBack(i cassette.Interaction) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = slices.Insert(p.left, 0, i)
 }
 
 // hasMade reports whether an attempt was made before.
@@ -314,11 +359,10 @@ func (u *understudy) change(ctx context.Context, task *agent.Task, found *casset
 // repeat makes the changes that an attempt made in its workspace, and returns them.
 func (u *understudy) repeat(ctx context.Context, task *agent.Task, found *cassette.Interaction, before cassette.Files) ([]cassette.Change, error) {
 	picked := task.Agent.Name == workflow.MergeAgent && len(task.Decide) > 0
-	began := found.Reply.Error != nil && found.Reply.Error.Kind == agent.Quota // again, and what it left then counts
-	if task.Agent.Name == workflow.LandAgent || picked || began || found.Cancelled() {
+	if task.Agent.Name == workflow.LandAgent || picked || found.Waited() || found.Cancelled() {
 		return nil, nil
 	}
-	own, err := u.copies.run.Changes(ctx, task.Address, task.Attempt, cassette.MostFile)
+	own, err := u.copies.changes(ctx, found)
 	if err != nil {
 		u.copies.note("%s: its changes of files are not in the cassette: %v", found, err)
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -195,31 +196,106 @@ func TestCopyWithoutWorkspaces(t *testing.T) {
 	}
 }
 
-// A run that does not hold what its test needs is refused for that reason, and not because of what follows from it.
-func TestRunsThatCannotBeCopied(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	root := project(t, map[string]string{"shared.txt": shared, "three.yml": `name: three
+// three is a workflow whose merge conflicts twice.
+const three = `name: three
 steps:
   - {id: one, agent: coder, workspace: own, parallel_group: all, prompt: Write}
   - {id: two, agent: coder, workspace: own, parallel_group: all, prompt: Write}
   - {id: three, agent: coder, workspace: own, parallel_group: all, prompt: Write}
-  - {id: join, merge: {on_conflict: {agent: coder, prompt: Resolve}}}
-`, "fails.yml": "name: fails\nsteps: [{id: a, agent: coder, prompt: x}, {id: b, agent: coder, prompt: Fail}]\n"})
-	resolved, failed := 0, false
+  - {id: join, merge: {on_conflict: %s}, retry: {attempts: 2, delay: 1s}, error: sorry}
+  - {id: look, agent: shell, workspace: own, config: {command: cat shared.txt}, next: end}
+  - {id: sorry, agent: coder, prompt: "Say sorry for ${nodes.join.error}"}
+`
+
+// A merge that resolves one conflict after the other, in one attempt or with several questions, has a recording for each, also if what it
+// did for the first is not in the files at the end.
+func TestCopyOfSeveralConflicts(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	// resolving resolves the nth conflict, and fails at those that are named.
+	resolving := func(fails map[int]error) *coder {
+		resolved := 0
+		return &coder{says: func(task *agent.Task) (string, error) {
+			switch {
+			case strings.Contains(task.Prompt, "Resolve"):
+				resolved++
+				if err := fails[resolved]; err != nil {
+					return "", err
+				}
+				write(t, task.Dir, "shared.txt", fmt.Sprintf("first\n%d\nlast\n", resolved))
+				scratch := filepath.Join(task.Dir, "scratch.txt")
+				if os.Remove(scratch) != nil { // it is there for one round
+					write(t, task.Dir, "scratch.txt", "x")
+				}
+			case strings.Contains(task.Prompt, "Write"):
+				write(t, task.Dir, "shared.txt", strings.Replace(shared, "middle", task.Node, 1))
+			}
+			return fmt.Sprint("ok ", resolved), nil
+		}}
+	}
+	const byAgent = "{agent: coder, prompt: Resolve}"
+	quota := func(wait time.Duration) error {
+		return &agent.Error{Kind: agent.Quota, Message: "used up", Until: time.Now().Add(wait)}
+	}
+	for _, c := range []struct {
+		name, by string
+		fails    map[int]error
+		answers  []string
+		rounds   int      // that are recorded
+		tape     []string // what is in them
+		output   string
+	}{
+		{"an agent", byAgent, nil, nil, 2, []string{"output: ok 2", "path: scratch.txt", "text: x", "deleted: true"}, "2"},
+		{"an agent that fails at the second", byAgent, map[int]error{2: agent.Errorf("oh")}, nil, 4, []string{"message: oh", "output: ok 4"}, "4"},
+		{"an agent that waits for its quota", byAgent, map[int]error{2: quota(10 * time.Second)}, nil, 3, []string{"kind: quota", "output: ok 4"}, "4"},
+		{"an agent whose quota is there again", byAgent, map[int]error{2: quota(-time.Second)}, nil, 4, []string{"kind: quota", "attempt: 2", "output: ok 4"}, "4"},
+		{"a person", "human", nil, []string{"resolved", "resolved"}, 2, []string{"person"}, "person"},
+		{"a person who gives up at the second", "human", nil, []string{"resolved", "give up"}, 2, []string{"output: give up", "which nobody resolved"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root := project(t, map[string]string{"shared.txt": shared, "three.yml": fmt.Sprintf(three, c.by)})
+			tape, test, notes := copyOf(t, root, "three.yml", resolving(c.fails).host(), c.answers...)
+			if n := strings.Count(tape, "address: join\n"); n != c.rounds || len(notes) > 0 {
+				t.Errorf("%d recordings of join, notes %q in\n%s", n, notes, tape)
+			}
+			for _, want := range c.tape {
+				if !strings.Contains(tape, want) {
+					t.Errorf("no %q in\n%s", want, tape)
+				}
+			}
+			if c.output != "" && !strings.Contains(test, "first\n          "+c.output+"\n") {
+				t.Errorf("the output is not %q in\n%s", c.output, test)
+			}
+			agents := resolving(nil)
+			mustPass(t, run(t, root, trial.Options{Host: agents.host()}))
+			if agents.calls.Load() > 0 {
+				t.Error("an agent worked")
+			}
+			if c.answers == nil {
+				return
+			}
+			live := run(t, root, trial.Options{Host: agents.host(), Mode: trial.Live}) // the person need not answer again
+			mustPass(t, live)
+			for _, d := range live[0].Drift {
+				if !strings.Contains(d.Summary, "the reply is not the recorded one") { // what the agents said
+					t.Errorf("drift %+v", d)
+				}
+			}
+		})
+	}
+}
+
+// A run that does not hold what its test needs is refused for that reason, and not because of what follows from it.
+func TestRunsThatCannotBeCopied(t *testing.T) {
+	root := project(t, map[string]string{"fails.yml": "name: fails\nsteps: [{id: a, agent: coder, prompt: x}, {id: b, agent: coder, prompt: Fail}]\n"})
+	failed := false
 	c := &coder{says: func(task *agent.Task) (string, error) {
-		switch {
-		case strings.Contains(task.Prompt, "Fail"):
-			failed = !failed
-			if failed {
+		if strings.Contains(task.Prompt, "Fail") {
+			if failed = !failed; failed {
 				return "", agent.Permanentf("no")
 			}
-		case strings.Contains(task.Prompt, "Resolve"):
-			resolved++
-			write(t, task.Dir, "shared.txt", fmt.Sprintf("first\n%d\nlast\n", resolved))
-		case strings.Contains(task.Prompt, "Write"):
-			write(t, task.Dir, "shared.txt", strings.Replace(shared, "middle", task.Node, 1))
 		}
 		return "ok", nil
 	}}
@@ -230,37 +306,31 @@ steps:
 		t.Fatal(err)
 	}
 	defer p.Close()
-	for file, want := range map[string]string{
-		"three.yml": "join, attempt 1, resolved several conflicts, and the run has recorded only the files at the end",
-		"fails.yml": "it was retried or forked, and its first steps are those of run fails-",
-	} {
-		w, err := p.Load(filepath.Join(root, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := p.Start(t.Context(), w, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = r.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if file == "fails.yml" {
-			if r, err = r.Retry(t.Context(), ""); err != nil {
-				t.Fatal(err)
-			}
-			if err := r.Resume(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if _, err = r.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, _, _, err = trial.Copy(t.Context(), p, r, trial.Options{Host: o})
-		var hinted interface{ Hint() string }
-		if err == nil || !strings.HasPrefix(err.Error(), "run "+r.ID()+" cannot be copied: "+want) || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "--record") {
-			t.Errorf("%s: %v", file, err)
-		}
+	w, err := p.Load(filepath.Join(root, "fails.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Start(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = r.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = r.Retry(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = r.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const want = "it was retried or forked, and its first steps are those of run fails-"
+	_, _, _, err = trial.Copy(t.Context(), p, r, trial.Options{Host: o})
+	var hinted interface{ Hint() string }
+	if err == nil || !strings.HasPrefix(err.Error(), "run "+r.ID()+" cannot be copied: "+want) || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "--record") {
+		t.Error(err)
 	}
 }
 

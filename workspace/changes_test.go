@@ -83,3 +83,45 @@ func TestChangesInTwoProcesses(t *testing.T) {
 	}
 	f.no(o.close(t.Context()))
 }
+
+// What an attempt leaves each time that it goes on with another branch of a merge is kept, until it is made again from its start. Another
+// attempt has left one thing.
+func TestRounds(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	base := f.capture(s, "r1").Commit
+	first, second := f.change(s, "x", base, map[string]string{"x.txt": "x"}), f.change(s, "y", base, map[string]string{"y.txt": "y"})
+	a := Attempt{"r1", "join", 1}
+	if all, err := s.Rounds(t.Context(), a); all != nil || err != nil {
+		t.Errorf("before it began: %v, %v", all, err)
+	}
+	work := func(commit, text string) Round {
+		w := f.checkout(s, a, commit)
+		f.write(filepath.Join(w.Root, "a.txt"), text)
+		left := f.collect(w)
+		return Round{commit, left}
+	}
+	check := func(when string, want ...Round) {
+		t.Helper()
+		if all, err := s.Rounds(t.Context(), a); fmt.Sprint(all) != fmt.Sprint(want) || err != nil {
+			t.Errorf("%s: %v, %v; want %v", when, all, err, want)
+		}
+	}
+	one := work(first, "1")
+	check("after the first conflict", one)
+	w := f.checkout(s, a, second) // where a person resolves the second one
+	check("during the second", one)
+	f.no(w.Close())
+	f.no(os.RemoveAll(w.Root))
+	two := work(second, "2")
+	check("after the second", one, two)
+	again := work(first, "3") // as after a quota
+	check("when it is made again", again)
+	check("and went on", again, work(second, "4"))
+	if err := s.Copy(t.Context(), "r1", "fork"); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.Rounds(t.Context(), Attempt{"fork", "join", 1}); len(all) != 2 || err != nil {
+		t.Errorf("of a fork: %v, %v", all, err)
+	}
+}

@@ -33,6 +33,12 @@ func (a Attempt) interruptedRef(n int) string {
 	return "interrupted/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) + "/" + strconv.Itoa(n)
 }
 
+// roundRef returns the name under which the store keeps what the attempt made of a merge, before it went on with the next
+// branch for the nth time.
+func (a Attempt) roundRef(n int) string {
+	return "round/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) + "/" + strconv.Itoa(n)
+}
+
 // Workspace is a directory that one attempt works in, until Close. It is a clone of the store that
 // shares its objects. Its home, the directory above it, has what agents do not need:
 //

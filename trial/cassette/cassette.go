@@ -80,6 +80,11 @@ func (i *Interaction) Cancelled() bool {
 	return i.Reply.Error != nil && i.Reply.Error.Kind == Cancelled
 }
 
+// Waited reports whether the attempt had to wait for a quota. Then it began again, and only what it left then counts.
+func (i *Interaction) Waited() bool {
+	return i.Reply.Error != nil && i.Reply.Error.Kind == agent.Quota && i.Reply.Error.RetryAfter > 0
+}
+
 // IsAnswer reports whether a person was asked, not an agent.
 func (i *Interaction) IsAnswer() bool { return i.Request.Agent == "" }
 

@@ -299,7 +299,7 @@ func FailureOf(err error, now time.Time, p *Places) *Failure {
 	var known *agent.Error
 	if errors.As(err, &known) {
 		f.Kind, f.Permanent = known.Kind, known.Permanent
-		if !known.Until.IsZero() {
+		if known.Until.After(now) { // otherwise the next attempt begins at once
 			f.RetryAfter = max(known.Until.Sub(now).Round(time.Second), time.Second)
 		}
 	}
