@@ -59,6 +59,16 @@ func (p *Project) LoadNamed(name string) (*Workflow, error) {
 	return &Workflow{p: p, l: l}, nil
 }
 
+// loadFile is Load for a path that comes from somebody else, with slashes and relative to the root. It reads only files that may
+// be workflows of the project.
+func (p *Project) loadFile(name string) (*Workflow, error) {
+	l, err := p.now().files.LoadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Workflow{p: p, l: l}, nil
+}
+
 // LoadText parses a workflow that is not in a file. Diagnostics use name as its file name,
 // and files that it calls are relative to that.
 func (p *Project) LoadText(name string, text []byte) (*Workflow, error) {

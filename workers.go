@@ -2,6 +2,7 @@ package hocket
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,7 +21,6 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -241,6 +241,8 @@ type UnacceptedError struct {
 	Untrusted string
 	// Unfiled means that the run's workflow is in no file, as that of a single task.
 	Unfiled bool
+	// Unusable is the file that the run names, if that cannot be a workflow of the project.
+	Unusable string
 }
 
 func (e *UnacceptedError) Error() string {
@@ -249,6 +251,8 @@ func (e *UnacceptedError) Error() string {
 		return fmt.Sprintf("worker %s has %s of run %s, but its user has not trusted this file: trust it on that machine with `hocket trust %s`", e.Worker, e.Untrusted, e.Run, word(e.Untrusted))
 	case e.Unfiled:
 		return fmt.Sprintf("worker %s works only for workflows in files, and run %s is of none (digest %s), as a single task is: cancel it and start it with HOCKET_DRIVER=local in front of the command, or start the worker with --accept-any, which lets everyone who can start runs do anything there", e.Worker, e.Run, e.Digest)
+	case e.Unusable != "":
+		return fmt.Sprintf("worker %s works only for workflow files of the project, and run %s names %.200q, which is none: start it with a file in the project, or the worker with --accept %s", e.Worker, e.Run, e.Unusable, e.Digest)
 	}
 	return fmt.Sprintf("worker %s has other workflows or agents than run %s uses (digest %s): update its files, or start it with --accept %s", e.Worker, e.Run, e.Digest, e.Digest)
 }
@@ -293,30 +297,55 @@ func (a *acceptance) check(run string, pin *driver.Pin) (*RunApproval, error) {
 	if err != nil {
 		return nil, err
 	}
+	one, ok, err := a.known(digest)
+	if ok || err != nil {
+		return one.Approval, err
+	}
+	refused := &UnacceptedError{Worker: a.worker, Run: run, Digest: digest, Unfiled: pin.File == ""}
+	one, err = a.look(pin.File, refused)
+	return one.Approval, err
+}
+
+// known returns what was accepted with a digest, unless that was revoked.
+func (a *acceptance) known(digest string) (one acceptedRun, ok bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.load(); err != nil {
-		return nil, err
+		return one, false, err
 	}
-	if one := a.runs[digest]; !one.Trusted.IsZero() {
+	if one, ok = a.runs[digest]; ok && !one.Trusted.IsZero() {
 		revoked, err := a.p.Approvals().Revoked(a.p.Root())
 		if err != nil {
-			return nil, err
+			return one, false, err
 		}
-		if !one.Trusted.After(revoked) {
+		if ok = one.Trusted.After(revoked); !ok {
 			delete(a.runs, digest)
 		}
 	}
-	refused := &UnacceptedError{Worker: a.worker, Run: run, Digest: digest, Unfiled: pin.File == ""}
-	if _, ok := a.runs[digest]; !ok {
-		if refused.Untrusted, err = a.update(digest, pin.File); err != nil {
-			return nil, err
+	return one, ok, nil
+}
+
+// look accepts the workflows that the files have now, and that of a file of a run. It returns what is accepted with the digest
+// of a refusal, or that refusal. Nothing is locked for other runs meanwhile: whoever started this one has chosen the file.
+func (a *acceptance) look(file string, refused *UnacceptedError) (one acceptedRun, err error) {
+	p, err := a.p.reloaded()
+	if err != nil {
+		return one, err
+	}
+	unapproved, err := a.update(p, refused.Digest)
+	if err != nil {
+		return one, err
+	}
+	one, ok, err := a.known(refused.Digest) // perhaps of another file that means the same
+	if ok || err != nil {
+		return one, err
+	}
+	if unapproved == nil {
+		if one, ok, unapproved = a.ofFile(p, file, refused); ok {
+			return one, nil
 		}
 	}
-	if one, ok := a.runs[digest]; ok {
-		return one.Approval, nil
-	}
-	return nil, refused
+	return one, cmp.Or(unapproved, error(refused))
 }
 
 func (a *acceptance) file() string { return filepath.Join(a.p.State(), "accepted.jsonl") }
@@ -343,92 +372,97 @@ func (a *acceptance) load() error {
 	return nil
 }
 
-// update accepts the workflows that the files have now and that could be started here, and that of a file of a run. The
-// error says why the wanted one could not. untrusted is that file if it is the same here, and nobody has trusted it.
-func (a *acceptance) update(wanted, file string) (untrusted string, err error) {
-	if err := a.p.Reload(); err != nil {
-		return "", err
-	}
-	p := a.p.steady()
-	var added []byte
-	var refused error
-	add := func(w *Workflow, digest string, trusted time.Time) error {
-		needs, err := p.admit(w, &starting{})
-		if err != nil {
-			if digest == wanted {
-				refused = err
-			}
-			return nil
-		}
-		one := acceptedRun{digest, needs, trusted}
-		line, err := json.Marshal(one)
-		if err == nil {
-			a.runs[digest] = one
-			added = append(append(added, line...), '\n')
-		}
-		return err
-	}
+// update accepts the workflows that the files have now and that could be started here. unapproved says why the wanted one
+// could not.
+func (a *acceptance) update(p *Project, wanted string) (unapproved, err error) {
+	var added []acceptedRun
 	for _, name := range p.Workflows() {
 		w, err := p.Load(name)
 		if err != nil || w.Model() == nil {
 			continue // a run cannot be of it either
 		}
-		digest, err := runDigest(w.Bundle(), w.l.Agents().Encode())
-		if _, ok := a.runs[digest]; ok || err != nil {
+		digest, err := w.runDigest()
+		if _, ok, _ := a.known(digest); ok || err != nil {
 			continue
 		}
-		if err := add(w, digest, time.Time{}); err != nil {
-			return "", err
+		needs, err := p.admit(w, &starting{})
+		switch {
+		case err == nil:
+			added = append(added, acceptedRun{Digest: digest, Approval: needs})
+		case digest == wanted:
+			unapproved = err
 		}
 	}
-	if _, ok := a.runs[wanted]; !ok && refused == nil {
-		if w := p.same(file, wanted); w != nil {
-			at := time.Now().UTC() // before it is known, so that a revocation in between counts
-			powers := w.workerPowers()
-			if decision, err := p.Trusted(powers, ""); err != nil {
-				return "", err
-			} else if len(powers) > 0 && !decision.Trusted {
-				untrusted = powers[0].Where
-			} else if err := add(w, wanted, at); err != nil {
-				return "", err
-			}
-		}
+	return unapproved, a.add(added...)
+}
+
+// ofFile accepts the workflow of a file of the project that its user trusts, if a run of it has the digest of a refusal. The
+// path comes with a run that anybody can have started. If the file is not that, the refusal says more.
+func (a *acceptance) ofFile(p *Project, file string, refused *UnacceptedError) (one acceptedRun, ok bool, err error) {
+	if file == "" {
+		return one, false, nil
 	}
+	w, err := p.loadFile(file)
+	if unknown := (*UnknownWorkflowError)(nil); errors.As(err, &unknown) {
+		refused.Unusable = file
+	}
+	if err != nil || w.Model() == nil {
+		return one, false, nil //nolint:nilerr // a run cannot be of it either
+	}
+	if here, err := w.runDigest(); err != nil || here != refused.Digest {
+		return one, false, err
+	}
+	at := time.Now().UTC() // before it is known, so that a revocation in between counts
+	powers := w.workerPowers()
+	decision, err := p.Trusted(powers, "")
+	if err != nil {
+		return one, false, err
+	}
+	if len(powers) > 0 && !decision.Trusted {
+		refused.Untrusted = powers[0].Where
+		return one, false, nil
+	}
+	needs, err := p.admit(w, &starting{})
+	if err != nil {
+		return one, false, err
+	}
+	one = acceptedRun{refused.Digest, needs, at}
+	return one, true, a.add(one)
+}
+
+// add remembers what is accepted.
+func (a *acceptance) add(added ...acceptedRun) error {
 	if len(added) == 0 {
-		return untrusted, refused
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var lines []byte
+	for _, one := range added {
+		line, err := json.Marshal(one)
+		if err != nil {
+			return err
+		}
+		a.runs[one.Digest] = one
+		lines = append(append(lines, line...), '\n')
 	}
 	if err := os.MkdirAll(a.p.State(), 0o700); err != nil {
-		return "", err
+		return err
 	}
 	f, err := os.OpenFile(a.file(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", err
+		return err
 	}
-	_, err = f.Write(added)
-	if _, ok := a.runs[wanted]; ok { // of another file that means the same
-		refused = nil
-	}
-	return untrusted, errors.Join(err, f.Close(), refused)
+	_, err = f.Write(lines)
+	return errors.Join(err, f.Close())
 }
 
-// same returns the workflow of a file of the project if a run of it has a digest, otherwise nil. The path comes with a run
-// that anybody can have started.
-func (p *Project) same(file, digest string) *Workflow {
-	if file = filepath.FromSlash(file); !filepath.IsLocal(file) {
-		return nil
+// reloaded returns the project as its files are now.
+func (p *Project) reloaded() (*Project, error) {
+	if err := p.Reload(); err != nil {
+		return nil, err
 	}
-	file = filepath.Join(p.Root(), file)
-	if _, err := projectfile.Resolve(file, p.Root()); err != nil {
-		return nil
-	}
-	w, err := p.Load(file)
-	if err != nil || w.Model() == nil {
-		return nil
-	}
-	if here, err := runDigest(w.Bundle(), w.l.Agents().Encode()); err != nil || here != digest {
-		return nil
-	}
-	return w
+	return p.steady(), nil
 }
 
 // unfiled says that workers refuse a run because its workflow is in no file of the project. Nobody knows what workers there
@@ -441,6 +475,9 @@ func (p *Project) unfiled(pin *driver.Pin) []string {
 	}
 	return []string{"the workflow is in no file of the project, as that of a single task, so workers refuse it unless they were started with --accept-any; put HOCKET_DRIVER=local in front of the command to do it on this machine"}
 }
+
+// runDigest identifies what a run of the workflow does.
+func (w *Workflow) runDigest() (string, error) { return runDigest(w.Bundle(), w.l.Agents().Encode()) }
 
 // runDigest identifies what a run does: its workflows without their limits, and the agents, wherever their files
 // are. An executor that was chosen for an agent, because of what a machine has, does not count.

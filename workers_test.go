@@ -215,10 +215,16 @@ func TestWorkersNeedTrustInFiles(t *testing.T) {
 	refused("before trust", pin, untrusted)
 	refused("of an odd name", record("ci/a b.yml"), "with `hocket trust FILE`")
 	approve("ci/build.yml")
-	for _, file := range []string{"../" + filepath.Base(dir) + "/ci/build.yml", filepath.Join(dir, "ci/build.yml"), "ci", "ci/none.yml", "ci/sub.yml"} {
+	const unusable = "worker w works only for workflow files of the project, and run run-1 names "
+	put(t, dir, ".git/build.yml", sub)
+	put(t, dir, "ci/build", sub)
+	for file, want := range map[string]string{
+		"../" + filepath.Base(dir) + "/ci/build.yml": unusable, filepath.Join(dir, "ci/build.yml"): unusable, "ci": unusable, "ci/build": unusable, ".git/build.yml": unusable,
+		"ci/none.yml": other, "ci/sub.yml": other,
+	} {
 		at := *pin
 		at.File = file
-		refused(file, &at, other)
+		refused(file, &at, want)
 	}
 	const unfiled = "the workflow is in no file of the project"
 	task, inputs, err := p.LoadTask(hocket.Task{Prompt: "hello", Agent: "ann"})
@@ -272,7 +278,58 @@ func TestWorkersNeedTrustInFiles(t *testing.T) {
 	put(t, dir, "link/out.yml", "name: out\n"+greeting)
 	out := *record("ci/a b.yml")
 	out.File = "link/out.yml"
-	refused("outside", &out, other)
+	refused("outside", &out, unusable)
+}
+
+// While a worker reads the file that a run names, it works for others: whoever started the run has chosen the file.
+func TestWorkersReadFilesWithoutLock(t *testing.T) {
+	p := workshop(t, map[string]string{
+		".hocket/config.yml": onTemporal, ".hocket/workflows/mine.yml": "name: mine\n" + greeting, "large.yml": "name: large\n" + greeting + strings.Repeat("  - {agent: shell, config: {command: id}}\n", 100_000),
+	})
+	p, d := employed(t, p.Root(), true)
+	w, err := p.Load("mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Record(t.Context(), w, nil); err != nil {
+		t.Fatal(err)
+	}
+	all, err := p.Powers()
+	if err == nil {
+		err = errors.Join(p.Trust(all), p.Work(t.Context(), hocket.Worker{}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := d.specs[0].Pin
+	resolve := func(pin *driver.Pin) error {
+		_, end, err := d.worker.Resolve(t.Context(), "run-1", pin)
+		if err == nil {
+			end()
+		}
+		return err
+	}
+	if err := resolve(mine); err != nil {
+		t.Fatal(err)
+	}
+	slow := *mine
+	slow.File, slow.Agents = "large.yml", bytes.Replace(mine.Agents, []byte(`{"definitions"`), []byte(`{"default":"other","definitions"`), 1)
+	over := make(chan error, 1)
+	go func() { over <- resolve(&slow) }()
+	for range 10 {
+		if err := resolve(mine); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case err := <-over:
+		t.Fatal("the file was read before other runs were accepted", err)
+	default:
+	}
+	if err := <-over; !errors.As(err, new(*hocket.UnacceptedError)) {
+		t.Error(err)
+	}
 }
 
 // The digest of all that a person trusts with a file allows to run it.

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -114,6 +116,32 @@ func (e *UnknownError) Hint() string { return e.Diagnostic.Detail }
 
 // Is makes it an [fs.ErrNotExist].
 func (*UnknownError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// LoadFile is Load for a path that nobody typed here, with slashes and relative to the root: it is that of a workflow's file
+// in the project, or nothing is read. The error is an *[UnknownError] then.
+func (p *Project) LoadFile(name string) (*Loaded, error) {
+	unknown := func(why string) error {
+		return &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, why, "%q is not a workflow file of the project", name)}
+	}
+	path := filepath.FromSlash(name)
+	if !filepath.IsLocal(path) || projectfile.InGit(name) || !syntax.IsWorkflow(name) {
+		return nil, unknown("it has to be in the project, with the extension of a notation")
+	}
+	return p.loaded(func(l *Loaded) error {
+		file := filepath.Join(p.Root, path)
+		text, err := l.project.read(file)
+		if errors.As(err, new(*projectfile.OutsideError)) || errors.Is(err, projectfile.ErrNotFile) {
+			return unknown(err.Error())
+		}
+		if err != nil {
+			return err
+		}
+		if _, ok := syntax.Of(file, text); !ok {
+			return unknown("it is in no notation")
+		}
+		return l.load(&found{file, text})
+	})
+}
 
 // LoadText is Load for a text that is not in a file. Files that it calls are relative to
 // the given name.

@@ -19,13 +19,21 @@ func CheckPath(name string) error {
 	case strings.ContainsAny(name, "\\:\x00") || path.IsAbs(name) || path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)):
 		return fmt.Errorf("the path %q leaves the directory, or is not in its plain form", name)
 	}
+	if InGit(name) {
+		return fmt.Errorf("the path %q is in a repository of git", name)
+	}
+	return nil
+}
+
+// InGit reports whether a path, with slashes, leads into what git keeps of a repository.
+func InGit(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		// Systems that ignore case, and what they drop or shorten, see other names for the same folder.
 		if plain := strings.ToLower(strings.TrimRight(part, ". ")); plain == ".git" || strings.HasPrefix(plain, "git~") {
-			return fmt.Errorf("the path %q is in a repository of git", name)
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // NoLinks returns an error if a path in a directory goes through a symbolic link, or is one.
