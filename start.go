@@ -225,7 +225,11 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		}
 		files := driver.FilesAt(at, changed)
 		spec.Pin.Files, spec.Pin.Changed = files.At, files.Short()
-		notes = append(notes, p.unfiled(spec.Pin)...)
+		refused, err := repliesNote(spec.Pin, s.replies)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(append(notes, p.unfiled(spec.Pin)...), refused...)
 	}
 	base, keep, err := p.capture(ctx, spec.Pin.Bundle, s.replies)
 	if err != nil {

@@ -140,8 +140,12 @@ func (p *Project) programs() (names []string) {
 // resolve returns what a plan of the run is driven with by a worker of this machine.
 func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance) (driver.Work, func(), error) {
 	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
+	r.pin = pin
 	definition, err := accepted.check(r.id, pin)
 	if err != nil {
+		return fail(err)
+	}
+	if err := accepted.checkReplies(ctx, r); err != nil {
 		return fail(err)
 	}
 	p := r.p.steady()
@@ -158,7 +162,6 @@ func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance
 		return fail(err)
 	}
 	trusted := pinnedTrust{Trusted: decision.Trusted || accepted.any, Powers: powers, At: time.Now().UTC(), Definition: definition}
-	r.pin = pin
 	w, end, err := r.workAt(ctx, p, Front{Elsewhere: true, partly: true}, pin, agents, trusted)
 	if err == nil && !accepted.any {
 		w.Agents = vouched{w.Agents, pin.Bundle, p.Config().Handoff, reads(pin.Bundle, agents)}
@@ -243,6 +246,8 @@ type UnacceptedError struct {
 	Unfiled bool
 	// Unusable is the file that the run names, if that cannot be a workflow of the project.
 	Unusable string
+	// Replies means that its replies change files. The digest is that of the run with them.
+	Replies bool
 }
 
 func (e *UnacceptedError) Error() string {
@@ -251,6 +256,8 @@ func (e *UnacceptedError) Error() string {
 		return fmt.Sprintf("worker %s has %s of run %s, but its user has not trusted this file: trust it on that machine with `hocket trust %s`", e.Worker, e.Untrusted, e.Run, word(e.Untrusted))
 	case e.Unfiled:
 		return fmt.Sprintf("worker %s works only for workflows in files, and run %s is of none (digest %s), as a single task is: cancel it and start it with HOCKET_DRIVER=local in front of the command, or start the worker with --accept-any, which lets everyone who can start runs do anything there", e.Worker, e.Run, e.Digest)
+	case e.Replies:
+		return fmt.Sprintf("the replies of run %s change files, which worker %s would then work with (digest %s): if they are yours, start the worker with --accept %s", e.Run, e.Worker, e.Digest, e.Digest)
 	case e.Unusable != "":
 		return fmt.Sprintf("worker %s works only for workflow files of the project, and run %s names %.200q, which is none: start it with a file in the project, or the worker with --accept %s", e.Worker, e.Run, e.Unusable, e.Digest)
 	}
@@ -304,6 +311,23 @@ func (a *acceptance) check(run string, pin *driver.Pin) (*RunApproval, error) {
 	refused := &UnacceptedError{Worker: a.worker, Run: run, Digest: digest, Unfiled: pin.File == ""}
 	one, err = a.look(pin.File, refused)
 	return one.Approval, err
+}
+
+// checkReplies refuses replies that change files, unless somebody here has accepted exactly these: they come with a run that
+// anybody can have started, and the steps after them work with the files.
+func (a *acceptance) checkReplies(ctx context.Context, r *Run) error {
+	replies, err := r.Replies(ctx)
+	if a.any || err != nil || replies == nil || !replies.ChangeFiles() {
+		return err
+	}
+	digest, err := repliesDigest(r.pin, replies)
+	if err != nil {
+		return err
+	}
+	if _, ok, err := a.known(digest); ok || err != nil {
+		return err
+	}
+	return &UnacceptedError{Worker: a.worker, Run: r.id, Digest: digest, Replies: true}
 }
 
 // known returns what was accepted with a digest, unless that was revoked.
@@ -465,6 +489,15 @@ func (p *Project) reloaded() (*Project, error) {
 	return p.steady(), nil
 }
 
+// repliesNote says that workers refuse replies that change files, and how to let them.
+func repliesNote(pin *driver.Pin, replies *Replies) ([]string, error) {
+	if replies == nil || !replies.ChangeFiles() {
+		return nil, nil
+	}
+	digest, err := repliesDigest(pin, replies)
+	return []string{"the replies change files, so workers refuse the run unless they were started with --accept " + digest}, err
+}
+
 // unfiled says that workers refuse a run because its workflow is in no file of the project. Nobody knows what workers there
 // are and will be, and one of them may accept it.
 func (p *Project) unfiled(pin *driver.Pin) []string {
@@ -474,6 +507,15 @@ func (p *Project) unfiled(pin *driver.Pin) []string {
 		}
 	}
 	return []string{"the workflow is in no file of the project, as that of a single task, so workers refuse it unless they were started with --accept-any; put HOCKET_DRIVER=local in front of the command to do it on this machine"}
+}
+
+// repliesDigest identifies what a run does with replies.
+func repliesDigest(pin *driver.Pin, replies *Replies) (string, error) {
+	run, err := runDigest(pin.Bundle, pin.Agents)
+	if err != nil {
+		return "", err
+	}
+	return digestOf([]string{run, string(replies.Encode())})
 }
 
 // runDigest identifies what a run of the workflow does.

@@ -386,3 +386,84 @@ func TestSitesOfHandoffs(t *testing.T) {
 		}
 	}
 }
+
+// A worker refuses replies that change files: a step after them, which is real, would work with what somebody else has
+// written. Its user can accept exactly these.
+func TestWorkersRefuseFilesOfReplies(t *testing.T) {
+	dir := workshop(t, map[string]string{
+		".hocket/config.yml":       onTemporal,
+		".hocket/workflows/w.yml":  "name: w\nsteps:\n  - {id: edit, agent: shell, workspace: own, config: {command: id}}\n  - {id: test, agent: shell, workspace: own, config: {command: ./test}}\n",
+		".hocket/workflows/w2.yml": "name: w2\nsteps:\n  - {id: edit, agent: shell, workspace: own, config: {command: id}}\n",
+	}).Root()
+	p, d := employed(t, dir, true)
+	record := func(name, replies string) (*driver.Pin, string) {
+		t.Helper()
+		w, err := p.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, wrong := hocket.ReadReplies("r.yml", []byte(replies))
+		if wrong.Errors() {
+			t.Fatal(wrong)
+		}
+		run, err := p.Record(t.Context(), w, nil, hocket.WithReplies(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.specs[len(d.specs)-1].Pin, strings.Join(run.Notes, "\n")
+	}
+	all, err := p.Powers()
+	if err == nil {
+		err = p.Trust(all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "edit: done"
+	plain, note := record("w", text)
+	if strings.Contains(note, "change files") {
+		t.Error(note)
+	}
+	writing, note := record("w", "edit: [done, {output: done, files: {test: 'evil'}}]")
+	others, _ := record("w", "edit: {output: done, files: {test: 'worse'}}")
+	another, _ := record("w2", "edit: [done, {output: done, files: {test: 'evil'}}]")
+	resolve := func(pin *driver.Pin) error {
+		_, end, err := d.worker.Resolve(t.Context(), "run-1", pin)
+		if err == nil {
+			end()
+		}
+		return err
+	}
+	work := func(w hocket.Worker) {
+		t.Helper()
+		if err := p.Work(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work(hocket.Worker{Name: "w"})
+	if err := resolve(plain); err != nil {
+		t.Error(err)
+	}
+	var refused *hocket.UnacceptedError
+	err = resolve(writing)
+	if !errors.As(err, &refused) || !refused.Replies || !strings.Contains(err.Error(), "the replies of run run-1 change files") || !strings.Contains(note, "--accept "+refused.Digest) {
+		t.Fatalf("%v; %s", err, note)
+	}
+	work(hocket.Worker{Accept: []string{refused.Digest}})
+	if err := resolve(writing); err != nil {
+		t.Errorf("accepted: %v", err)
+	}
+	for name, pin := range map[string]*driver.Pin{"other replies": others, "another workflow": another} {
+		if err := resolve(pin); !errors.As(err, new(*hocket.UnacceptedError)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	work(hocket.Worker{})
+	if err := resolve(writing); !errors.As(err, new(*hocket.UnacceptedError)) {
+		t.Errorf("with another worker: %v", err)
+	}
+	work(hocket.Worker{AcceptAny: true})
+	if err := resolve(others); err != nil {
+		t.Errorf("accepting all: %v", err)
+	}
+}

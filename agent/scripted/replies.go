@@ -119,6 +119,16 @@ func (r *Replies) Covers(n *workflow.Node) bool {
 	return r.CoversPerson(n.ID)
 }
 
+// ChangeFiles reports whether one of the replies changes files.
+func (r *Replies) ChangeFiles() bool {
+	for _, list := range r.lists {
+		if slices.ContainsFunc(list, func(reply Reply) bool { return len(reply.Files) > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
 // CoversPerson reports whether a question has an answer in some instance.
 func (r *Replies) CoversPerson(node string) bool {
 	return slices.ContainsFunc(r.Keys(), func(key string) bool { return key != others && nodeOf(key) == node })
