@@ -34,7 +34,8 @@ type Front struct {
 	// Replies replace those that the run was started with.
 	Replies *Replies
 
-	partly bool // this machine does not need all agents of the run
+	partly  bool     // this machine does not need all agents of the run
+	lineage *lineage // of its workspaces; nil: they are trusted
 }
 
 // Resume drives the run in the background, as Start does. The error says why it cannot be
@@ -197,6 +198,7 @@ func (r *Run) workAt(ctx context.Context, p *Project, f Front, pin *driver.Pin, 
 	l := &lanes{telemetry: telemetry, agents: agents, pin: pin, trial: p.o.Trial, state: p.State(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
 	l.handed = l.handoffs()
 	l.isolate(ctx, p)
+	l.isolation.lineage = f.lineage
 	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere, Leave: f.Leave}
 	p.answerFrom(&w, replies, replies != nil && replies.CoversAll(pin.Bundle))
 	return w, func() {

@@ -218,6 +218,7 @@ type isolation struct {
 	approved func() error // why the command that prepares workspaces may not run
 	command  func(context.Context, *agent.Task, agent.Log) error
 	provided sync.Map // commits that the store has for a run, as far as we know: their names, with that of the run
+	lineage  *lineage // of a run that anybody can have started; nil: it uses any commit that the store has
 }
 
 // isolate sets what makes the attempts of a run in workspaces.
@@ -261,7 +262,11 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 	if task.Within != "" {
 		return i.asGuest(ctx, run, task, at, make)
 	}
-	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
+	err = i.provide(ctx, store, run, task.Workspace)
+	if err == nil && i.lineage != nil {
+		err = i.lineage.inputs(ctx, store, run, task)
+	}
+	if err != nil {
 		return unprepared(cmp.Or(store.Gone(), err))
 	}
 	c := &attemptAt{of: i, store: store, run: run, task: task, at: at, reply: reply, scripted: reply != nil || i.p.o.Trial.plays(task), make: make}
@@ -500,17 +505,32 @@ func (i *isolation) provide(ctx context.Context, store *workspace.Store, run, co
 }
 
 func (i *isolation) find(ctx context.Context, store *workspace.Store, run, commit string) error {
-	if found, err := store.Has(ctx, commit); err != nil {
-		return err
-	} else if found {
-		return store.Keep(ctx, run, commit)
+	found, err := store.Has(ctx, commit)
+	if found && i.lineage != nil {
+		found, err = i.lineage.has(ctx, store, run, commit)
 	}
+	if err != nil {
+		return err
+	}
+	if found {
+		err = store.Keep(ctx, run, commit)
+	} else {
+		err = i.recaptured(ctx, store, run, commit)
+	}
+	if err == nil && i.lineage != nil {
+		err = store.Note(ctx, run, i.lineage.plan, commit)
+	}
+	return err
+}
+
+// recaptured makes a commit of the files that are here now, and keeps it for the run if it is the wanted one.
+func (i *isolation) recaptured(ctx context.Context, store *workspace.Store, run, commit string) error {
 	base, keep, err := i.p.captured(ctx, store)
 	if err != nil {
 		return err
 	}
 	if base.Commit != commit {
-		return errors.Join(fmt.Errorf("the workspace %.12s is not on this machine, and its files differ from those that the run began with", commit), keep(""))
+		return errors.Join(&foreignError{commit}, keep(""))
 	}
 	return keep(run)
 }

@@ -162,7 +162,13 @@ func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance
 		return fail(err)
 	}
 	trusted := pinnedTrust{Trusted: decision.Trusted || accepted.any, Powers: powers, At: time.Now().UTC(), Definition: definition}
-	w, end, err := r.workAt(ctx, p, Front{Elsewhere: true, partly: true}, pin, agents, trusted)
+	f := Front{Elsewhere: true, partly: true}
+	if !accepted.any {
+		if f.lineage, err = newLineage(r.d, pin); err != nil {
+			return fail(err)
+		}
+	}
+	w, end, err := r.workAt(ctx, p, f, pin, agents, trusted)
 	if err == nil && !accepted.any {
 		w.Agents = vouched{w.Agents, pin.Bundle, p.Config().Handoff, reads(pin.Bundle, agents)}
 	}

@@ -22,7 +22,8 @@ import (
 // working is a driver with workers that records what runs are started with.
 type working struct {
 	recorder
-	worker driver.Worker
+	worker  driver.Worker
+	origins map[string]string // of runs, whatever they say
 }
 
 func (d *working) Work(_ context.Context, w driver.Worker, _ <-chan struct{}) error {

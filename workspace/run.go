@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -70,6 +71,38 @@ func (s *Store) Has(ctx context.Context, commit string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Made reports whether the store keeps a commit for a run: its base, or what its attempts and merges left.
+func (s *Store) Made(ctx context.Context, run, commit string) (bool, error) {
+	if err := checkCommits(commit); err != nil {
+		return false, err
+	}
+	list, err := s.refs.out(ctx, "for-each-ref", "--format=%(objectname)", refsOf(run))
+	return slices.Contains(strings.Fields(list), commit), err
+}
+
+// InHistory reports whether a commit is the one that is checked out, or an ancestor of it.
+func (s *Store) InHistory(ctx context.Context, commit string) (bool, error) {
+	if err := checkCommits(commit); err != nil || s.user == nil {
+		return false, err
+	}
+	err := s.user.do(ctx, "merge-base", "--is-ancestor", commit, "HEAD")
+	if exitCode(err) > 0 { // it is none, or there is no such commit
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Note remembers a word about a run, with one of its commits. The word has letters and digits.
+func (s *Store) Note(ctx context.Context, run, word, commit string) error {
+	return s.pin(ctx, run, "note/"+word, commit)
+}
+
+// Noted reports whether a word was noted about a run.
+func (s *Store) Noted(ctx context.Context, run, word string) (bool, error) {
+	found, err := s.refs.out(ctx, "for-each-ref", "--format=%(refname)", refsOf(run)+"note/"+word)
+	return found != "", err
 }
 
 // Keep keeps a commit of the store as the base of a run, unless the run has one. The user's repository may have its objects, and

@@ -1,6 +1,7 @@
 package temporal_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,29 @@ steps:
 	check()
 	c.forget(r)
 	check()
+}
+
+// TestForksElsewhere: a fork that another machine makes goes on with what its run has made on the worker.
+func TestForksElsewhere(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/build.yml": `name: build
+steps:
+  - {id: a, agent: shell, workspace: own, config: {command: echo x > made}}
+  - {id: b, agent: shell, workspace: own, config: {command: cat made}}
+`})
+	starter, one := c.machine(nil), c.machine(nil)
+	one.work(t, hocket.Worker{Name: "one"})
+	r, wait := starter.start(t, "build", hocket.Front{})
+	res, err := wait()
+	for range 3 {
+		if err != nil || res.Status != engine.Success || !strings.Contains(fmt.Sprint(res.Output), "x") {
+			t.Fatalf("%+v %v", res, err)
+		}
+		if r, err = r.Fork(t.Context(), "b", nil); err != nil {
+			t.Fatal(err)
+		}
+		res, err = r.Drive(t.Context(), hocket.Front{})
+	}
 }
 
 // TestPlacesOfQuestions: what people have to do in a directory, and what lands, is where the worker is, so they are told its
