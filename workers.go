@@ -89,7 +89,7 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	if o.Name == "" {
 		o.Name = p.WorkerName()
 	}
-	accepted := &acceptance{p: p, worker: o.Name, any: o.AcceptAny, runs: map[string]acceptedRun{}}
+	accepted := &acceptance{p: p, worker: o.Name, any: o.AcceptAny, since: time.Now().UTC(), runs: map[string]acceptedRun{}}
 	for _, digest := range o.Accept {
 		accepted.runs[digest] = acceptedRun{Digest: digest}
 	}
@@ -145,10 +145,11 @@ func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance
 	if err != nil {
 		return fail(err)
 	}
-	if err := accepted.checkReplies(ctx, r); err != nil {
+	p := r.p.steady()
+	at := time.Now().UTC() // before anything is decided, so that a revocation in between counts
+	if err := errors.Join(accepted.checkReplies(ctx, r), accepted.stands(p)); err != nil {
 		return fail(err)
 	}
-	p := r.p.steady()
 	agents, err := agent.DecodeSet(pin.Agents, p.now().files.Executors())
 	if err != nil {
 		return fail(err)
@@ -161,7 +162,7 @@ func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance
 	if err != nil {
 		return fail(err)
 	}
-	trusted := pinnedTrust{Trusted: decision.Trusted || accepted.any, Powers: powers, At: time.Now().UTC(), Definition: definition}
+	trusted := pinnedTrust{Trusted: decision.Trusted || accepted.any, Powers: powers, At: at, Definition: definition}
 	f := Front{Elsewhere: true, partly: true}
 	if !accepted.any {
 		if f.lineage, err = newLineage(r.d, pin); err != nil {
@@ -171,6 +172,10 @@ func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance
 	w, end, err := r.workAt(ctx, p, f, pin, agents, trusted)
 	if err == nil && !accepted.any {
 		w.Agents = vouched{w.Agents, pin.Bundle, p.Config().Handoff, reads(pin.Bundle, agents)}
+	}
+	w.Stands = func() bool {
+		revoked, err := p.Approvals().Revoked(p.Root())
+		return err == nil && !revoked.After(at) && p.checkApproval(trusted) == nil
 	}
 	return w, end, err
 }
@@ -286,6 +291,7 @@ type acceptance struct {
 	p      *Project
 	worker string // its name
 	any    bool
+	since  time.Time // when the user trusted the project
 
 	mu   sync.Mutex
 	runs map[string]acceptedRun // by their digests
@@ -334,6 +340,23 @@ func (a *acceptance) checkReplies(ctx context.Context, r *Run) error {
 		return err
 	}
 	return &UnacceptedError{Worker: a.worker, Run: r.id, Digest: digest, Replies: true}
+}
+
+// stands returns an error if the user has revoked the trust in the project since the worker began, and not trusted it again.
+// Then it does not even do what needs no trust: it would not have begun.
+func (a *acceptance) stands(p *Project) error {
+	revoked, err := p.Approvals().Revoked(p.Root())
+	if err != nil || !revoked.After(a.since) {
+		return err
+	}
+	powers := p.now().files.DriverPowers()
+	decision, err := p.Trusted(powers, p.o.TrustDigest)
+	if err == nil && !decision.Trusted {
+		untrusted := decision.Error(p.Root(), powers)
+		untrusted.Approve = []string{"trust"}
+		err = untrusted
+	}
+	return err
 }
 
 // known returns what was accepted with a digest, unless that was revoked.

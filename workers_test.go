@@ -140,8 +140,16 @@ func TestWorkersNeedApprovals(t *testing.T) {
 	if err := resolve(made); err != nil {
 		t.Error(err)
 	}
+	begun, end, err := d.worker.Resolve(t.Context(), "run-1", made)
+	if err != nil || !begun.Stands() {
+		t.Fatal(err)
+	}
+	defer end()
 	if err := p.Reject(t.Context(), "made", hocket.Approved); err != nil {
 		t.Fatal(err)
+	}
+	if begun.Stands() {
+		t.Error("a worker goes on with a workflow that was rejected")
 	}
 	for range 2 { // also a worker that is started later
 		if e := unapproved(t, resolve(made)); e.State != hocket.Rejected {
@@ -466,5 +474,57 @@ func TestWorkersRefuseFilesOfReplies(t *testing.T) {
 	work(hocket.Worker{AcceptAny: true})
 	if err := resolve(others); err != nil {
 		t.Errorf("accepting all: %v", err)
+	}
+}
+
+// A worker learns that the trust in its project was revoked, also if it accepts everything, and that it was given again.
+func TestWorkersSeeRevocations(t *testing.T) {
+	p := workshop(t, map[string]string{".hocket/config.yml": onTemporal, ".hocket/workflows/w.yml": "name: w\n" + greeting})
+	p, d := employed(t, p.Root(), true)
+	w, err := p.Load("w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Record(t.Context(), w, nil); err != nil {
+		t.Fatal(err)
+	}
+	trusts := func() {
+		t.Helper()
+		all, err := p.Powers()
+		if err == nil {
+			err = p.Trust(all)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, any := range []bool{false, true} {
+		trusts()
+		if err := p.Work(t.Context(), hocket.Worker{AcceptAny: any}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			work, end, err := d.worker.Resolve(t.Context(), "run-1", d.specs[0].Pin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !work.Stands() {
+				t.Error("nothing was revoked")
+			}
+			if _, err := p.Approvals().Revoke(p.Root(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if work.Stands() {
+				t.Error("a worker goes on after the trust was revoked")
+			}
+			end()
+			if _, _, err := d.worker.Resolve(t.Context(), "run-2", d.specs[0].Pin); !errors.As(err, new(*hocket.UntrustedError)) {
+				t.Errorf("a new run: %v", err)
+			}
+			trusts()
+			if work.Stands() {
+				t.Error("what was decided before does not count again")
+			}
+		}
 	}
 }

@@ -657,3 +657,57 @@ func TestForged(t *testing.T) {
 		t.Error("a forged attempt was made")
 	}
 }
+
+// TestRevoked: a worker makes no more attempts of a run in progress when its user no longer trusts the project, until the user does
+// again.
+func TestRevoked(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/w.yml": `name: w
+steps:
+  - {id: a, agent: shell, config: {command: pwd}}
+  - {id: ok, human: "Go on?"}
+  - {id: b, agent: shell, config: {command: pwd}}
+`})
+	starter, one := c.machine(nil), c.machine(nil)
+	one.work(t, hocket.Worker{Name: "one"})
+	r, wait := starter.start(t, "w", hocket.Front{})
+	if res, err := wait(); err != nil || res.Status != engine.Waiting {
+		t.Fatalf("%+v %v", res, err)
+	}
+	if _, err := one.Approvals().Revoke(one.Root(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Answer(t.Context(), "ok", hocket.Answer{Value: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	front, told := stalls()
+	type end struct {
+		res engine.Result
+		err error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		res, err := r.Drive(t.Context(), front)
+		ended <- end{res, err}
+	}()
+	for why := ""; !strings.Contains(why, "worker one: the project "); {
+		select {
+		case why = <-told:
+		case e := <-ended:
+			t.Fatalf("%+v %v", e.res, e.err)
+		}
+	}
+	if did := one.made(); did != "a" {
+		t.Errorf("the worker did %s", did)
+	}
+	powers, err := one.Powers()
+	if err == nil {
+		err = one.Trust(powers)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := <-ended; e.err != nil || e.res.Status != engine.Success {
+		t.Errorf("%+v %v", e.res, e.err)
+	}
+}

@@ -126,6 +126,7 @@ type crew struct {
 
 	mu      sync.Mutex
 	plans   map[planKey]*plan
+	stale   []*plan               // that no new attempt uses
 	waiting map[string]chan reply // requests of attempts, by ticket
 	lag     *time.Duration        // the least time from the start of a task to its arrival, see late
 	last    []driver.AttemptID    // attempts that ended since the worker leaves; nil before
@@ -212,9 +213,38 @@ func refuse(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), elsewhereType, temporal.ApplicationErrorOptions{Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// plan returns what a run is driven with here. The caller must call done.
+// plan returns what a run is driven with here, as somebody here would decide now. The caller must call done.
 func (c *crew) plan(ctx context.Context, run, name string) (p *plan, done func(), err error) {
 	key := planKey{run, name}
+	for range 2 {
+		p, done, err = c.resolved(ctx, key)
+		if err != nil || p.stands() {
+			return p, done, err
+		}
+		c.discard(key, p)
+		done()
+	}
+	return nil, nil, refuse(fmt.Errorf("what worker %s may do for run %s has just changed", c.w.Name, run))
+}
+
+// discard lets no new attempt use a plan.
+func (c *crew) discard(key planKey, p *plan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plans[key] == p {
+		delete(c.plans, key)
+		c.stale = append(c.stale, p)
+	}
+}
+
+// stands reports whether what was decided about a plan is still so.
+func (p *plan) stands() bool {
+	w := p.driven()
+	return w.Stands == nil || w.Stands()
+}
+
+// resolved returns what a run is driven with here, as it was decided the last time. The caller must call done.
+func (c *crew) resolved(ctx context.Context, key planKey) (p *plan, done func(), err error) {
 	var idle []*plan
 	c.mu.Lock()
 	p = c.plans[key]
@@ -309,12 +339,18 @@ func (c *crew) dismiss() (idle []*plan) {
 			idle = append(idle, p)
 		}
 	}
+	c.stale = slices.DeleteFunc(c.stale, func(p *plan) bool {
+		if p.using == 0 {
+			idle = append(idle, p)
+		}
+		return p.using == 0
+	})
 	return idle
 }
 
 func (c *crew) close() {
 	c.mu.Lock()
-	plans := slices.Collect(maps.Values(c.plans))
+	plans := slices.AppendSeq(slices.Clone(c.stale), maps.Values(c.plans))
 	c.mu.Unlock()
 	for _, p := range plans {
 		<-p.ready
