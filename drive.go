@@ -59,7 +59,7 @@ func (r *Run) Resume(ctx context.Context) error {
 		return nil
 	}
 	before, over := r.drives, make(chan struct{})
-	r.drives, r.queued, r.scripted = over, before != nil, work.Script != nil
+	r.drives, r.queued = over, before != nil
 	go func() {
 		defer close(over)
 		defer end()

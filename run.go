@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -124,12 +125,11 @@ type Run struct {
 	replies *Replies
 	trusted pinnedTrust
 
-	mu       sync.Mutex
-	drives   chan struct{} // closed when the background drive has ended; nil: there is none
-	queued   bool          // it waits for the previous one
-	scripted bool          // by a script, which answers questions
-	result   engine.Result
-	err      error
+	mu     sync.Mutex
+	drives chan struct{} // closed when the background drive has ended; nil: there is none
+	queued bool          // it waits for the previous one
+	result engine.Result
+	err    error
 
 	attempts map[string]int // of the steps seen so far, by address
 }
@@ -303,14 +303,14 @@ func (r *Run) Replies(ctx context.Context) (*Replies, error) {
 // returns its result. It waits regardless of which process drives the run. For a run that
 // was only recorded, it waits until a process starts driving it, unless the process that
 // reserved it has ended. A run on workers is always driven: there, Wait returns when nothing goes on
-// until somebody answers a question. The error is that of the drive, if this handle started one.
+// until a person answers a question. The error is that of the drive, if this handle started one.
 // [engine.StepResult.Value] returns the outputs of steps, even long ones, as long as the
 // project is open.
 func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 	r.mu.Lock()
-	drives, scripted := r.drives, r.scripted
+	drives := r.drives
 	r.mu.Unlock()
-	if r.OnWorkers() && (drives == nil || !scripted) { // a script answers questions where the run is driven
+	if r.OnWorkers() {
 		return r.waitOnWorkers(ctx, drives)
 	}
 	if drives != nil {
@@ -354,37 +354,33 @@ func (r *Run) until(ctx context.Context, wanted func(Info) bool) error {
 }
 
 // waitOnWorkers is Wait for a run on workers, which this handle drives until the channel is closed; nil: it does not. The
-// list may be a moment old, so it only says when to look at the run itself.
+// list may be a moment old, so it only says when to look at the run itself. While the server is away, this goes on.
 func (r *Run) waitOnWorkers(ctx context.Context, drives <-chan struct{}) (engine.Result, error) {
 	for {
-		watching, stop := context.WithCancel(ctx)
-		go func() {
-			select {
-			case <-drives:
-			case <-watching.Done():
-			}
-			stop()
-		}()
-		err := r.until(watching, func(i Info) bool {
-			return i.Status.Done() || i.Problem != "" || i.Status == engine.Waiting && i.Open > 0
-		})
-		stop()
+		err := r.untilItStops(ctx, drives)
 		select {
 		case <-drives:
 			if result, last, err := r.driven(); last {
 				return result, err
 			}
-			drives, err = nil, context.Cause(ctx) // of until, it was that of watching
+			drives, err = nil, context.Cause(ctx) // what ended the watch was only the end of the drive
 		default:
 		}
-		if err != nil {
-			return engine.Result{Run: r.id}, err
+		var s *State
+		if err == nil {
+			s, err = r.State(ctx)
 		}
-		s, err := r.State(ctx)
-		if s == nil {
-			return engine.Result{Run: r.id}, err
+		over := false
+		if err == nil {
+			over, err = r.stopped(ctx, s)
 		}
-		if err != nil || s.Status.Done() || s.Problem != "" || s.Status == engine.Waiting && len(s.Questions) > 0 {
+		switch {
+		case ctx.Err() != nil:
+			return engine.Result{Run: r.id}, context.Cause(ctx)
+		case !over && (err == nil || r.d.(driver.Workers).Away(err)):
+		case s == nil:
+			return engine.Result{Run: r.id}, err
+		default:
 			return s.Result, err
 		}
 		select {
@@ -392,6 +388,41 @@ func (r *Run) waitOnWorkers(ctx context.Context, drives <-chan struct{}) (engine
 		case <-ctx.Done():
 		}
 	}
+}
+
+// untilItStops waits until the list says that nothing goes on in the run, or until drives is closed.
+func (r *Run) untilItStops(ctx context.Context, drives <-chan struct{}) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-drives:
+		case <-watching.Done():
+		}
+		stop()
+	}()
+	return r.until(watching, func(i Info) bool {
+		return i.Status.Done() || i.Problem != "" || i.Status == engine.Waiting && i.Open > 0
+	})
+}
+
+// stopped reports whether nothing goes on in a run on workers until a person answers a question: none of those that are
+// open will be answered by a script.
+func (r *Run) stopped(ctx context.Context, s *State) (bool, error) {
+	if s.Status.Done() || s.Problem != "" {
+		return true, nil
+	}
+	if s.Status != engine.Waiting || len(s.Questions) == 0 {
+		return false, nil
+	}
+	replies, err := r.Replies(ctx)
+	if replies == nil || err != nil {
+		return err == nil, err
+	}
+	all := replies.CoversAll(s.Bundle)
+	return !slices.ContainsFunc(s.Questions, func(q Question) bool {
+		return q.Kind == engine.GateQuestion && (all || !q.Required) && replies.Takes(q.Address, q.Node, q.Options, q.Custom)
+	}), nil
 }
 
 // Questions lists the open questions of the run.

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +33,11 @@ func (d *working) Work(_ context.Context, w driver.Worker, _ <-chan struct{}) er
 	d.worker = w
 	return nil
 }
+
+// errAway is the error of a server that does not answer.
+var errAway = errors.New("the server does not answer")
+
+func (d *working) Away(err error) bool { return errors.Is(err, errAway) }
 
 // employed opens a project on workers.
 func employed(t *testing.T, dir string, trusted bool) (*hocket.Project, *working) {
@@ -526,5 +534,54 @@ func TestWorkersSeeRevocations(t *testing.T) {
 				t.Error("what was decided before does not count again")
 			}
 		}
+	}
+}
+
+// flaky is a driver with workers whose server is away the first times that it is asked.
+type flaky struct {
+	working
+	away atomic.Int32
+}
+
+func (d *flaky) silent() bool { return d.away.Add(-1) >= 0 }
+
+func (d *flaky) Watch(ctx context.Context, since int64) iter.Seq2[driver.Change, error] {
+	if !d.silent() {
+		return d.working.Watch(ctx, since)
+	}
+	return func(yield func(driver.Change, error) bool) { yield(driver.Change{}, fmt.Errorf("list: %w", errAway)) }
+}
+
+func (d *flaky) Info(ctx context.Context, run string) (driver.Info, error) {
+	if d.silent() {
+		return driver.Info{}, errAway
+	}
+	return d.working.Info(ctx, run)
+}
+
+// Who waits for a run on workers goes on when the server is back, and until then can be told to stop.
+func TestWaitWhileTheServerIsAway(t *testing.T) {
+	dir := workshop(t, map[string]string{".hocket/config.yml": onTemporal, "w.yml": "name: w\nsteps: [{id: ok, human: \"Fine?\"}]\n"}).Root()
+	d := &flaky{}
+	p := openDir(t, dir, hocket.Options{
+		Drivers: map[string]hocket.OpenDriver{"temporal": func(s hocket.DriverSetup) (_ driver.Driver, err error) {
+			d.Driver, err = local.Open(s.State, local.Options{})
+			return d, err
+		}},
+		Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil },
+	})
+	r, err := p.Run(t.Context(), start(t, p, "w.yml", nil).ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.away.Store(3)
+	if res, err := r.Wait(t.Context()); err != nil || res.Status != engine.Waiting {
+		t.Errorf("%s %v", res.Status, err)
+	}
+	d.away.Store(1000)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := r.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, want that the time is over", err)
 	}
 }

@@ -54,6 +54,8 @@ type Workers interface {
 	// Work makes attempts of runs of the project, whoever started them, until ctx is done. When leave is
 	// closed, it begins no more of them, and returns when those in progress have ended.
 	Work(ctx context.Context, w Worker, leave <-chan struct{}) error
+	// Away reports whether an error only says that the server does not answer now. Runs go on when it is back.
+	Away(err error) bool
 }
 
 // Worker is a process that makes attempts of many runs.

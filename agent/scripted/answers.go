@@ -80,3 +80,9 @@ func (g gate) takes(answer string) bool {
 	_, offered := workflow.Chosen(g.options, answer)
 	return offered || g.custom
 }
+
+// Takes reports whether a question at an address has a reply that it accepts.
+func (r *Replies) Takes(address, node string, options []workflow.Option, custom bool) bool {
+	key, ok := r.key(address, node)
+	return ok && slices.ContainsFunc(r.lists[key], func(reply Reply) bool { return gate{options, custom}.takes(reply.Output) })
+}

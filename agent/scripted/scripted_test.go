@@ -378,3 +378,17 @@ func TestQuestionsAreAnsweredByName(t *testing.T) {
 		t.Error("a question is not answered by its name")
 	}
 }
+
+// A question takes a reply if the replies have one for its address that it offers.
+func TestTakes(t *testing.T) {
+	r := parse(t, "ok: [later, approve]\nround/ok: maybe\n\"*\": approve\n")
+	options := []workflow.Option{{Value: "approve"}, {Value: "reject"}}
+	for address, want := range map[string]bool{"ok": true, "round#2/ok": false, "other": false} {
+		if got := r.Takes(address, address[strings.LastIndexByte(address, '/')+1:], options, false); got != want {
+			t.Errorf("%s: %t", address, got)
+		}
+	}
+	if !r.Takes("round#1/ok", "ok", options, true) {
+		t.Error("a question that accepts any answer does not take one")
+	}
+}

@@ -103,6 +103,9 @@ func away(err error) bool {
 		errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.Internal))
 }
 
+// Away reports whether an error only says that the server does not answer now.
+func (d *Driver) Away(err error) bool { return away(err) || errors.As(err, new(*UnreachableError)) }
+
 const breath = 100 * time.Millisecond
 
 // end is that of an execution.
