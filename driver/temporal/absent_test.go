@@ -297,6 +297,64 @@ func TestNoWorkers(t *testing.T) {
 	}
 }
 
+// Who follows a run while the server is away says so once, and goes on when it is back; also who begins to follow it then.
+func TestServerAway(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	c := newYard(t, address, 1)
+	network := startProxy(t, address)
+	far := c.role
+	far.Address = network.address
+	d, err := far.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	call := c.run(inOrder(step("program"), step("after")))
+	c.pids(call.run)
+	follow := func() (told chan string, ended chan error) {
+		told, ended = make(chan string, 100), make(chan error, 1)
+		go func() {
+			res, err := d.Drive(context.Background(), call.run, driver.Work{Stalled: func(why string) { told <- why }})
+			if err == nil && res.Status != engine.Success {
+				err = errors.New(outline(res))
+			}
+			ended <- err
+		}()
+		return told, ended
+	}
+	told, ended := follow()
+	time.Sleep(2 * time.Second) // it reads the run
+	network.cut()
+	toldLate, endedLate := follow()
+	for who, told := range map[string]chan string{"who follows it": told, "who begins to follow it": toldLate} {
+		select {
+		case why := <-told:
+			if why != "the Temporal server at "+network.address+" does not answer" {
+				t.Errorf("%s is told %q", who, why)
+			}
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("%s is told nothing", who)
+		}
+	}
+	network.join()
+	c.letProgramsEnd()
+	for who, ended := range map[string]chan error{"who follows it": ended, "who begins to follow it": endedLate} {
+		if err := <-ended; err != nil {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+	for _, told := range []chan string{told, toldLate} {
+		close(told)
+		for why := range told {
+			if why != "" {
+				t.Errorf("then it is told %q", why)
+			}
+		}
+	}
+	c.wait(call)
+}
+
 // Until a worker takes a step, neither its timeout nor the runtime of the run passes.
 func TestWaitingForAWorker(t *testing.T) {
 	needsServer(t)

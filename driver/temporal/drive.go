@@ -26,7 +26,7 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 		s.execution = now.(*created).run
 		return s.drive(ctx)
 	}
-	m, err := d.mirror(ctx, run, nil)
+	m, err := d.patiently(ctx, run, w.Stalled)
 	if ctx.Err() != nil {
 		err = &driver.InterruptedError{Run: run, Cause: context.Cause(ctx)}
 	}
@@ -41,6 +41,25 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 		known = 0 // nobody has observed its beginning
 	}
 	return d.newSession(run, w, known).drive(ctx)
+}
+
+// patiently reads a run, also if the server is away: then it says so, and waits until it is back.
+func (d *Driver) patiently(ctx context.Context, run string, stalled func(why string)) (*mirror, error) {
+	told := false
+	tell := func(why string) {
+		if stalled != nil && told != (why != "") {
+			told = why != ""
+			stalled(why)
+		}
+	}
+	for {
+		m, err := d.mirror(ctx, run, nil)
+		if err == nil || !away(err) || ctx.Err() != nil {
+			tell("")
+			return m, err
+		}
+		tell(d.silent())
+	}
 }
 
 func (d *Driver) newSession(run string, w driver.Work, known int) *session {
@@ -166,7 +185,7 @@ func (s *session) follow(ctx context.Context) error {
 			if s.w.Stalled != nil {
 				why := ""
 				if !moved || s.lacks != "" { // what has moved may be only that it was asked for again
-					why = s.d.stalled(ctx, s.mirror)
+					why = s.d.stalled(ctx, s.id, s.mirror)
 				}
 				moved = false
 				s.stalls(why)

@@ -18,6 +18,7 @@ import (
 	failurepb "go.temporal.io/api/failure/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
@@ -529,13 +530,19 @@ func (c *crew) allows(run string, pin *driver.Pin) error {
 	return err
 }
 
-// stalled says what a run lacks to go on by itself: a worker, or one that may do what is to be done. "" means nothing.
-func (d *Driver) stalled(ctx context.Context, m *mirror) string {
-	if m == nil || m.machine == nil || m.over {
+// stalled says what a run lacks to go on by itself: the server, a worker, or one that may do what is to be done. "" means
+// nothing.
+func (d *Driver) stalled(ctx context.Context, run string, m *mirror) string {
+	if m == nil || m.machine != nil && m.over {
 		return ""
 	}
-	res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(m.id), "")
-	if err != nil {
+	soon, cancel := context.WithTimeout(ctx, awayFor)
+	defer cancel()
+	res, err := d.client.DescribeWorkflowExecution(soon, d.flowID(run), "")
+	if err != nil && ctx.Err() == nil && (away(err) || soon.Err() != nil) {
+		return d.silent()
+	}
+	if err != nil || m.machine == nil {
 		return ""
 	}
 	if t := res.GetPendingWorkflowTask(); t.GetState() == enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED && d.o.Now().Sub(t.GetScheduledTime().AsTime()) > lookEvery/2 {
@@ -554,6 +561,11 @@ func (d *Driver) stalled(ctx context.Context, m *mirror) string {
 		}
 	}
 	return ""
+}
+
+// silent says that the server does not answer.
+func (d *Driver) silent() string {
+	return fmt.Sprintf("the Temporal server at %s does not answer", cmp.Or(d.o.Client.HostPort, client.DefaultHostPort))
 }
 
 // unmade says why an attempt or a claim does not begin.
