@@ -375,7 +375,7 @@ func waitForAWorker(t *testing.T, site driver.Site, beat time.Duration) {
 	defer d.Close()
 	c.d, c.workers = d, []*child{c.worker()}
 	spec := inOrder(step("a"), step("b"))
-	spec.Pin.Bundle.Root.Body.Nodes[1].Timeout = 4 * time.Second
+	spec.Pin.Bundle.Root.Body.Nodes[1].Timeout = 1500 * time.Millisecond
 	spec.Pin.Sites = map[string]driver.Site{"steps/b": site}
 	spec.Limits.Runtime = 5 * time.Second
 	began := time.Now()

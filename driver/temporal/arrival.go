@@ -20,6 +20,11 @@ func (k attemptKey) compare(o attemptKey) int {
 	return cmp.Or(cmp.Compare(k.address, o.address), cmp.Compare(k.attempt, o.attempt))
 }
 
+// queued returns the event that says that the attempt waits for a worker, or has begun.
+func (k attemptKey) queued(begun bool) *engine.Queued {
+	return &engine.Queued{Address: k.address, Attempt: k.attempt, Begun: begun}
+}
+
 // attempt is one that the run asks for.
 type attempt struct {
 	task *engine.StartTask
@@ -27,9 +32,13 @@ type attempt struct {
 	pin  *driver.Pin
 	// waits means that no worker has taken it for a while. The one that takes it at last says so.
 	waits bool
+	// unasked means that it was recorded as waiting although the run has not asked for it: it could not yet.
+	unasked bool
 }
 
 func (a *attempt) key() attemptKey { return attemptKey{a.task.Address, a.task.Attempt} }
+
+func (a *attempt) queued(begun bool) *engine.Queued { return a.key().queued(begun) }
 
 // ticket names a request of an attempt that waits for a reply.
 type ticket struct {

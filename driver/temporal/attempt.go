@@ -104,7 +104,7 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	stop := context.AfterFunc(c.stopped, func() { cancel(errInterrupted) })
 	defer stop()
 	queued := func(begun bool) error {
-		return c.signal(ctx, j.Run, note{Event: eventJSON{engine.Envelope{Event: &engine.Queued{Address: id.Address, Attempt: id.Attempt, Begun: begun}}}})
+		return c.signal(ctx, j.Run, note{Event: eventJSON{engine.Envelope{Event: attemptKey{id.Address, id.Attempt}.queued(begun)}}})
 	}
 	first := activity.GetInfo(ctx).Attempt == 1 && !j.Waited
 	w, give, err := c.prepare(ctx, j)
@@ -151,7 +151,7 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 // prepare takes a place for an attempt, and returns what it is made with. Until then it has done nothing, so another
 // worker may make it.
 func (c *crew) prepare(ctx context.Context, j job) (w *working, give func(), err error) {
-	soon, cancel := context.WithTimeoutCause(ctx, time.Second, fmt.Errorf("worker %s is busy", c.w.Name))
+	soon, cancel := context.WithTimeoutCause(ctx, patience(j.Task), fmt.Errorf("worker %s is busy", c.w.Name))
 	defer cancel()
 	if err := c.slots.take(soon, 1); errors.As(err, new(*temporal.CanceledError)) {
 		return nil, nil, err
@@ -162,6 +162,14 @@ func (c *crew) prepare(ctx context.Context, j job) (w *working, give func(), err
 		c.slots.give()
 	}
 	return w, c.slots.give, err
+}
+
+// patience is how long an attempt waits for a place before it is refused: its timeout passes until then.
+func patience(task *engine.StartTask) time.Duration {
+	if most := task.Timeout / 4; most > 0 {
+		return min(most, time.Second)
+	}
+	return time.Second
 }
 
 // late reports whether a task may count as lost by now: the process was stopped, or cut off, since the server

@@ -67,7 +67,7 @@ func (in begin) check() error {
 }
 
 // flowVersion is the version of runs that begin now. A release continues runs of all earlier versions as they began.
-const flowVersion = 2
+const flowVersion = 3
 
 // continuing says when a run continues in a new execution.
 type continuing struct {
@@ -535,6 +535,9 @@ func (f *flow) show() {
 	f.about.Homes = f.m.homes
 	was, now := f.about, workflow.Now(f.ctx)
 	f.about.state(f.m.run)
+	if f.m.version >= 3 && f.about.Status == engine.Waiting && f.m.looks() {
+		f.about.Status, f.about.Due = engine.Running, time.Time{}
+	}
 	status := was.Status != f.about.Status || f.renamed
 	cost := was.Usage.Usage != f.about.Usage.Usage && now.Sub(f.shown) >= showEvery
 	if !status && !cost && was.Open == f.about.Open && was.Due.Equal(f.about.Due) {

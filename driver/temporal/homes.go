@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/engine"
 	"go.temporal.io/sdk/activity"
 )
 
@@ -72,8 +71,8 @@ func (m *machine) claimed(now time.Time, h *home) error {
 	}
 	m.homes[h.label] = h.Queue
 	for _, a := range waiting {
-		a.waits = false
-		if err := m.recordIf(m.at(now, &engine.Queued{Address: a.task.Address, Attempt: a.task.Attempt, Begun: true})); err != nil {
+		a.waits, a.unasked = false, false
+		if err := m.recordIf(m.at(now, a.queued(true))); err != nil {
 			return err
 		}
 		m.send(a)
@@ -91,15 +90,18 @@ func (m *machine) claim(label string, again bool) claim {
 func (m *machine) wait(waiting []*attempt) error {
 	for _, a := range waiting {
 		a.waits = true
-		if err := m.recordIf(m.at(m.last, &engine.Queued{Address: a.task.Address, Attempt: a.task.Attempt})); err != nil {
+		if err := m.recordIf(m.at(m.last, a.queued(false))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// isQueued reports whether attempts wait for a worker.
+// isQueued reports whether attempts wait for a worker, or to be asked for.
 func (m *machine) isQueued() bool {
+	if len(m.held) > 0 || len(m.crowded) > 0 {
+		return true
+	}
 	for _, a := range m.attempts {
 		if a.waits {
 			return true
@@ -108,6 +110,18 @@ func (m *machine) isQueued() bool {
 	for _, waiting := range m.homeless {
 		if len(waiting) > 0 {
 			return true
+		}
+	}
+	return false
+}
+
+// looks reports whether the run looks for a worker that it may find at once: then nobody has to know that attempts wait.
+func (m *machine) looks() bool {
+	for _, waiting := range m.homeless {
+		for _, a := range waiting {
+			if !a.waits {
+				return true
+			}
 		}
 	}
 	return false

@@ -135,6 +135,50 @@ func TestOneAtOnce(t *testing.T) {
 	}
 }
 
+// Steps with short timeouts wait for a worker that makes one attempt at once, and do not time out meanwhile.
+func TestCrowdedWorker(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	d := open(t, options(newName(), temporal.Folder(t.TempDir())))
+	var g workflow.Graph
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		n := task(id)
+		n.Timeout = time.Second
+		g.Nodes = append(g.Nodes, n)
+	}
+	spec := driver.Spec{
+		Run: "run-1", Limits: workflow.Limits{Steps: 100, Parallel: 10},
+		Pin: &driver.Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{Name: "wide", Body: g}}, Sites: map[string]driver.Site{"wide/c": {Queue: "gpu"}, "wide/d": {Queue: "gpu"}}},
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := d.Start(ctx, spec); err != nil {
+		t.Fatal(err)
+	}
+	slow := agent(func(ctx context.Context, _ *engine.StartTask, _ driver.Attempt) driver.Outcome {
+		select {
+		case <-ctx.Done():
+			return driver.Outcome{Fault: driver.FaultOf(ctx, ctx.Err())}
+		case <-time.After(600 * time.Millisecond):
+			return driver.Outcome{}
+		}
+	})
+	working, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- d.Work(working, driver.Worker{Name: newName(), Most: 1, Queues: []string{"gpu"}, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+			return driver.Work{Agents: slow}, func() {}, nil
+		}}, nil)
+	}()
+	if res, err := d.Drive(ctx, "run-1", driver.Work{}); err != nil || res.Status != engine.Success {
+		t.Errorf("%s %v", outline(res), err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // What becomes of an attempt whose worker leaves is told by the worker, in words for people. The SDK does not log it again.
 func TestLeavesQuietly(t *testing.T) {
 	needsServer(t)

@@ -16,6 +16,7 @@ import (
 type machine struct {
 	run        *engine.Run
 	id         string
+	version    int           // of what it does with the same history
 	pin        *driver.Pin   // the newest
 	plans      []*driver.Pin // those of its Replanned
 	do         effects
@@ -28,9 +29,9 @@ type machine struct {
 
 	// drain means that the history is so long that no attempt begins before the next execution.
 	drain bool
-	held  []attemptKey // those that wait for it
-	own   []arrival    // what follows from a command at once
-	acts  int          // updates of this execution
+	held  []*attempt // those that wait for it
+	own   []arrival  // what follows from a command at once
+	acts  int        // updates of this execution
 
 	// Tasks that stay on one machine wait until a worker has claimed them, by label.
 	homes    map[string]string // the queue of that worker
@@ -78,7 +79,7 @@ func newMachine(in begin, do effects, recall func(last int) (begin, error)) (*ma
 		return nil, &driver.BrokenError{Run: in.Run, Cause: err}
 	}
 	m := &machine{
-		id: in.Run, pin: in.Pin, run: run, do: do, timers: timers{at: map[string]time.Time{}}, attempts: map[attemptKey]*attempt{}, stopping: map[attemptKey]bool{},
+		id: in.Run, version: in.Version, pin: in.Pin, run: run, do: do, timers: timers{at: map[string]time.Time{}}, attempts: map[attemptKey]*attempt{}, stopping: map[attemptKey]bool{},
 		queries: map[string]ticket{}, handings: map[string][]ticket{}, unheard: map[string]engine.Reply{},
 		homes: map[string]string{}, homeless: map[string][]*attempt{}, fresh: map[attemptKey]bool{},
 	}
@@ -138,24 +139,29 @@ func (m *machine) begin(now time.Time, in begin) error {
 	}
 	first := m.first
 	m.first = nil
-	m.moment()
+	if err := m.moment(now); err != nil {
+		return err
+	}
 	if err := m.carryOut(first); err != nil {
 		return err
 	}
 	// They may have waited for a worker in the last execution. Runs of earlier versions do not say so of the crowded ones.
 	begun := slices.Collect(maps.Keys(m.attempts))
-	if in.Version >= 2 {
+	if m.version >= 2 {
 		for _, a := range m.crowded {
 			begun = append(begun, a.key())
 		}
 	}
 	slices.SortFunc(begun, attemptKey.compare)
 	for _, key := range begun {
-		if err := m.recordIf(m.at(now, &engine.Queued{Address: key.address, Attempt: key.attempt, Begun: true})); err != nil {
+		if err := m.recordIf(m.at(now, key.queued(true))); err != nil {
 			return err
 		}
 	}
 	if err := m.fire(now); err != nil { // what was due before the run began
+		return err
+	}
+	if err := m.queue(); err != nil {
 		return err
 	}
 	m.arm()
@@ -163,7 +169,7 @@ func (m *machine) begin(now time.Time, in begin) error {
 }
 
 // moment begins what had to wait for the next moment.
-func (m *machine) moment() {
+func (m *machine) moment(now time.Time) error {
 	m.room, m.nudged = mostAtOnce, false
 	clear(m.fresh)
 	for _, key := range m.halting {
@@ -173,7 +179,40 @@ func (m *machine) moment() {
 	m.halting, m.crowded = nil, nil
 	for _, a := range waiting {
 		m.send(a)
+		if a.unasked && m.fresh[a.key()] {
+			a.unasked = false
+			if err := m.recordIf(m.at(now, a.queued(true))); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+// queue records that attempts wait which the run cannot ask for now: those that are held, those beyond as many as the server
+// takes, and those that look for their worker. Without this, their timeouts would pass, although nobody can make them. It
+// adds nothing to the history. Other attempts are asked for, and [machine.untaken] says if no worker takes them.
+func (m *machine) queue() error {
+	if m.version < 3 || m.over {
+		return nil
+	}
+	waiting := m.held
+	if len(m.attempts) >= mostOpen { // otherwise they begin soon
+		waiting = slices.Concat(waiting, m.crowded)
+	}
+	for _, label := range slices.Sorted(maps.Keys(m.homeless)) {
+		waiting = slices.Concat(waiting, m.homeless[label])
+	}
+	for _, a := range waiting {
+		if a.task.Timeout == 0 || a.unasked || a.waits {
+			continue
+		}
+		a.unasked = true
+		if err := m.recordIf(m.at(m.last, a.queued(false))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // The server takes 4 MB at once, and 2,000 activities of a workflow that are not over. How long tasks are is not
@@ -205,7 +244,9 @@ func (m *machine) soon() {
 
 // wake handles what has arrived at a moment, and the timers that are due then.
 func (m *machine) wake(now time.Time, arrivals []arrival) error {
-	m.moment()
+	if err := m.moment(now); err != nil {
+		return err
+	}
 	slices.SortStableFunc(arrivals, compareArrivals)
 	for _, a := range arrivals {
 		if err := m.arrived(now, a); err != nil {
@@ -213,6 +254,9 @@ func (m *machine) wake(now time.Time, arrivals []arrival) error {
 		}
 	}
 	if err := m.fire(now); err != nil {
+		return err
+	}
+	if err := m.queue(); err != nil {
 		return err
 	}
 	m.arm()
@@ -470,7 +514,7 @@ func (m *machine) send(a *attempt) {
 	key, label := a.key(), a.site.Queue
 	switch {
 	case m.drain && !m.awaited():
-		m.held = append(m.held, key)
+		m.held = append(m.held, a)
 	case a.site.Stays && m.homes[label] == "":
 		waiting, claiming := m.homeless[label]
 		m.homeless[label] = append(waiting, a)
@@ -509,11 +553,11 @@ func (m *machine) awaited() bool {
 
 // unlaunched removes an attempt that was not started yet.
 func (m *machine) unlaunched(key attemptKey) bool {
-	if i := slices.Index(m.held, key); i >= 0 {
+	is := func(a *attempt) bool { return key == a.key() }
+	if i := slices.IndexFunc(m.held, is); i >= 0 {
 		m.held = slices.Delete(m.held, i, i+1)
 		return true
 	}
-	is := func(a *attempt) bool { return key == a.key() }
 	if i := slices.IndexFunc(m.crowded, is); i >= 0 {
 		m.crowded = slices.Delete(m.crowded, i, i+1)
 		return true

@@ -2,6 +2,8 @@ package temporal
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,7 +163,7 @@ func TestManyContinued(t *testing.T) {
 	started := engine.Envelope{Time: now, Event: &engine.Started{
 		Run: "w-1", Version: engine.Version, Inputs: map[string]any{"items": make([]any, n)}, Limits: workflow.Limits{Steps: 1000, Parallel: n, Runtime: time.Hour},
 	}}
-	for version, all := range map[int]bool{1: false, 2: true} {
+	for version, all := range map[int]bool{1: false, 2: true, 3: true} {
 		execute := func(in begin) *machine {
 			t.Helper()
 			m, err := newMachine(in, &acts{}, nil)
@@ -194,6 +196,103 @@ func TestManyContinued(t *testing.T) {
 		}
 		if (bounded == n) != all {
 			t.Errorf("version %d: %d of %d attempts have a timeout", version, bounded, n)
+		}
+	}
+}
+
+// waiting is a machine with n parallel steps with a timeout of a minute, at a site.
+func waiting(t *testing.T, version, n int, site driver.Site) (m *machine, now time.Time) {
+	t.Helper()
+	each := &workflow.Each{Items: workflow.Expr{Text: "inputs.items"}, Body: workflow.Graph{Nodes: []workflow.Node{
+		{ID: "each", Timeout: time.Minute, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: "x"}}},
+	}}}
+	pin := &driver.Pin{
+		Bundle: &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "each", Step: each}}}}},
+		Sites:  map[string]driver.Site{"w/each": site},
+	}
+	now = time.Now()
+	in := begin{Version: version, Run: "w-1", Pin: pin, Events: []eventJSON{{engine.Envelope{Time: now, Event: &engine.Started{
+		Run: "w-1", Version: engine.Version, Inputs: map[string]any{"items": make([]any, n)}, Limits: workflow.Limits{Steps: 5000, Parallel: n, Runtime: time.Hour},
+	}}}}}
+	m, err := newMachine(in, &acts{}, nil)
+	if err == nil {
+		err = m.begin(now, in)
+	}
+	for err == nil && len(m.crowded) > 0 && len(m.attempts) < mostOpen {
+		err = m.wake(now, []arrival{{rang: true}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, now
+}
+
+// bounded counts the attempts whose timeouts pass.
+func (m *machine) bounded() (n int) {
+	for id := range m.timers.at {
+		if strings.HasPrefix(id, "timeout ") {
+			n++
+		}
+	}
+	return n
+}
+
+// While the run cannot ask for an attempt, its timeout does not pass. Runs of earlier versions go on as they did.
+func TestUnasked(t *testing.T) {
+	const more = 20
+	ends := func(m *machine, n int) (all []arrival) {
+		for _, key := range slices.SortedFunc(maps.Keys(m.attempts), attemptKey.compare)[:n] {
+			all = append(all, arrival{ended: &engine.TaskEnded{Address: key.address, Attempt: key.attempt}})
+		}
+		return all
+	}
+	for version, pauses := range map[int]bool{2: false, 3: true} {
+		check := func(what string, m *machine, asked, unasked int) {
+			t.Helper()
+			want := asked + unasked
+			if pauses {
+				want = asked
+			}
+			if got := m.bounded(); got != want {
+				t.Errorf("version %d, %s: %d timeouts pass, want %d", version, what, got, want)
+			}
+		}
+		m, now := waiting(t, version, mostOpen+more, driver.Site{})
+		check("more than the server takes", m, mostOpen, more)
+		if err := m.wake(now, ends(m, 5)); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.wake(now.Add(30*time.Second), []arrival{{rang: true}}); err != nil {
+			t.Fatal(err)
+		}
+		check("when others have ended", m, mostOpen, more-5)
+		if at, ok := m.timers.at[fmt.Sprintf("timeout each[%d]@1", mostOpen)]; pauses && (!ok || at.Sub(now).Round(time.Second) != 90*time.Second) {
+			t.Errorf("what begins then times out %s after the beginning", at.Sub(now))
+		}
+
+		m, _ = waiting(t, version, more, driver.Site{Stays: true})
+		check("without a home", m, 0, more)
+		if m.run.Status() == engine.Waiting != pauses || !m.looks() {
+			t.Errorf("version %d: the run is %s", version, m.run.Status())
+		}
+		if err := m.wake(now, []arrival{{home: &home{Queue: "here"}}}); err != nil {
+			t.Fatal(err)
+		}
+		check("with a home", m, more, 0)
+
+		m, now = waiting(t, version, 2, driver.Site{})
+		m.drain = true
+		for key, a := range m.attempts { // as if the other one had ended, and this one had to be made again
+			delete(m.attempts, key)
+			m.send(a)
+			break
+		}
+		if err := m.wake(now, nil); err != nil {
+			t.Fatal(err)
+		}
+		check("in a long history", m, 1, 1)
+		if !m.isQueued() {
+			t.Errorf("version %d: who follows the run takes it for idle", version)
 		}
 	}
 }

@@ -342,6 +342,22 @@ func recordAll(t *testing.T) {
 			r.drive(d, echo, engine.Waiting)
 			r.drive(d, echo, engine.Success, "gpu")
 		},
+		"unasked": func(r *recorder) { // attempts with timeouts that look for their worker, or are held for the next execution
+			d := r.open(25)
+			work := step("work")
+			work.Timeout = time.Minute
+			each := &model.Each{Items: model.Expr{Text: "inputs.items"}, Body: model.Graph{Nodes: []model.Node{work}}}
+			b := &model.Bundle{Root: &model.Workflow{Name: "demo", Body: model.Graph{Nodes: []model.Node{{ID: "work", Step: each}}}}}
+			r.limits.Parallel = 4
+			pin := &driver.Pin{Bundle: b, Sites: map[string]driver.Site{"demo/work": {Stays: true}}}
+			if _, err := d.Start(r.Context(), driver.Spec{Run: r.name, Pin: pin, Inputs: map[string]any{"items": make([]any, 12)}, Limits: r.limits}); err != nil {
+				r.Fatal(err)
+			}
+			r.drive(d, func(ctx context.Context, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+				time.Sleep(time.Duration(task.Address[len(task.Address)-2]%4) * 100 * time.Millisecond) // so that not all end at once
+				return echo(ctx, task, at)
+			}, engine.Success)
+		},
 		"timers": func(r *recorder) {
 			d := r.open(0)
 			late, slow := human, step("slow")
