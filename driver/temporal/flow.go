@@ -141,7 +141,8 @@ type flow struct {
 	open   []expected
 	inbox  []arrival
 	stops  map[attemptKey]workflow.CancelFunc
-	plan   string // digest of pinned
+	tells  map[attemptKey]cancellable // of replies to attempts
+	plan   string                     // digest of pinned
 	pinned *driver.Pin
 
 	log       []eventJSON // what was recorded and is not archived yet
@@ -152,12 +153,18 @@ type flow struct {
 	renamed   bool      // by a new plan since then
 }
 
+// cancellable is a context with the function that cancels it.
+type cancellable struct {
+	ctx    workflow.Context
+	cancel workflow.CancelFunc
+}
+
 // runFlow is the workflow. Its result is the end of the run.
 func (c *crew) runFlow(ctx workflow.Context, in *begin) (ending, error) { return runAt(c, ctx, in) }
 
 func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
 	in = cmp.Or(in, &begin{})
-	f := &flow{w: w, in: in, stops: map[attemptKey]workflow.CancelFunc{}, about: in.About}
+	f := &flow{w: w, in: in, stops: map[attemptKey]workflow.CancelFunc{}, tells: map[attemptKey]cancellable{}, about: in.About}
 	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != w.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
@@ -335,6 +342,10 @@ func (f *flow) start(key attemptKey, a *attempt) {
 		err := done.Get(f.ctx, ended)
 		cancel() // which frees it
 		delete(f.stops, key)
+		if replies, ok := f.tells[key]; ok { // nobody waits for them any more
+			replies.cancel()
+			delete(f.tells, key)
+		}
 		f.w.ended(f.in.Run, key)
 		var late *temporal.TimeoutError
 		if errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
@@ -443,24 +454,35 @@ func (f *flow) stop(key attemptKey) {
 	}
 }
 
-// tell sends a reply to the process that makes an attempt. If that was lost, so is the attempt, and nobody waits
-// for the reply.
+// tell sends a reply to the process that makes an attempt, again and again until it has arrived or the attempt has ended: if
+// the process was lost, so is the attempt.
 func (f *flow) tell(t ticket, r reply) {
 	id := t.ID
 	if r.More { // the other one may follow before this one has arrived
 		id += "/first"
 	}
-	ctx := workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
-		ActivityID:             id,
-		TaskQueue:              t.Queue,
-		ScheduleToCloseTimeout: 10 * f.in.Heartbeat,
-	})
-	done := workflow.ExecuteActivity(ctx, tellName, t.ID, r)
+	ctx, options := f.ctx, workflow.ActivityOptions{ActivityID: id, TaskQueue: t.Queue, ScheduleToCloseTimeout: 10 * f.in.Heartbeat}
+	if f.in.Version >= 3 && f.stops[t.key] != nil { // the attempt has not ended
+		options.ScheduleToCloseTimeout, options.StartToCloseTimeout = forever, f.in.Heartbeat
+		options.RetryPolicy = &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second}
+		ctx = f.telling(t.key)
+	}
+	done := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), tellName, t.ID, r)
 	f.when(done, func() {
 		if done.Get(f.ctx, nil) == nil {
 			f.inbox = append(f.inbox, arrival{told: id})
 		}
 	})
+}
+
+// telling returns the context of the replies to an attempt, which ends with it.
+func (f *flow) telling(key attemptKey) workflow.Context {
+	was, ok := f.tells[key]
+	if !ok {
+		was.ctx, was.cancel = workflow.WithCancel(f.ctx)
+		f.tells[key] = was
+	}
+	return was.ctx
 }
 
 func (f *flow) nudge() { f.ring(time.Millisecond) }

@@ -13,6 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
 )
 
@@ -172,6 +174,72 @@ func TestCrowdedWorker(t *testing.T) {
 	}()
 	if res, err := d.Drive(ctx, "run-1", driver.Work{}); err != nil || res.Status != engine.Success {
 		t.Errorf("%s %v", outline(res), err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// deaf loses the first replies to attempts, as a process does that gets them and is cut off.
+type deaf struct {
+	interceptor.ClientInterceptorBase
+	interceptor.WorkerInterceptorBase
+	lost atomic.Int32
+}
+
+func (d *deaf) InterceptActivity(ctx context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &losing{interceptor.ActivityInboundInterceptorBase{Next: next}, d}
+}
+
+type losing struct {
+	interceptor.ActivityInboundInterceptorBase
+	deaf *deaf
+}
+
+func (l *losing) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	if activity.GetInfo(ctx).ActivityType.Name == "hocket.tell" && l.deaf.lost.Add(1) <= 3 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return l.Next.ExecuteActivity(ctx, in)
+}
+
+// A reply that is lost on its way to an attempt is sent again until it has arrived.
+func TestLostReplies(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	o, deaf := options(newName(), temporal.Folder(t.TempDir())), &deaf{}
+	o.Client.Interceptors = []interceptor.ClientInterceptor{deaf}
+	d := open(t, o)
+	begin(t, d, chain(task("a")))
+	asks := agent(func(ctx context.Context, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+		said, err := at.Ask(ctx, hocketagent.Question{Text: "May I?", Options: []string{"yes"}})
+		if err != nil {
+			said = err.Error()
+		}
+		return driver.Outcome{Output: said}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	working, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- d.Work(working, driver.Worker{Name: newName(), Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+			return driver.Work{Agents: asks, Elsewhere: true}, func() {}, nil
+		}}, nil)
+	}()
+	for answered := false; !answered; time.Sleep(50 * time.Millisecond) {
+		_, err := d.Act(ctx, "run-1", &engine.Answered{ID: "a@1", Value: "yes", By: "ann"})
+		if answered = err == nil; ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	if res, err := d.Drive(ctx, "run-1", driver.Work{}); err != nil || res.Status != engine.Success || res.Output != "yes" {
+		t.Errorf("%s %v", outline(res), err)
+	}
+	if n := deaf.lost.Load(); n != 4 {
+		t.Errorf("the reply was sent %d times, want 4", n)
 	}
 	stop()
 	if err := <-ended; err != nil {

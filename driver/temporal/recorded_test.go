@@ -228,6 +228,27 @@ func (r *recorder) act(d *Driver, ev engine.Event) {
 	}
 }
 
+// askOnce plays a run with an attempt that asks.
+func askOnce(r *recorder) {
+	d := r.open(0)
+	r.start(d, sequence(step("a")), nil)
+	go func() {
+		for r.Context().Err() == nil {
+			if _, err := d.Act(r.Context(), r.name, &engine.Answered{ID: "a@1", Value: "yes"}); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	r.drive(d, func(ctx context.Context, _ *engine.StartTask, at driver.Attempt) driver.Outcome {
+		said, err := at.Ask(ctx, agent.Question{Text: "May I?", Options: []string{"yes"}})
+		if err != nil {
+			said = err.Error()
+		}
+		return driver.Outcome{Output: said}
+	}, engine.Success)
+}
+
 // recordAll records a history of each kind. They come from a server, so their ids and times differ each time.
 func recordAll(t *testing.T) {
 	human := model.Node{ID: "ok", Step: &model.Human{Question: model.Template{Text: "Go on?"}, Options: []model.Option{{Value: "yes"}, {Value: "no"}}}}
@@ -266,25 +287,8 @@ func recordAll(t *testing.T) {
 			}, "")
 			r.drive(r.open(0), echo, engine.Success)
 		},
-		"question": func(r *recorder) {
-			d := r.open(0)
-			r.start(d, sequence(step("a")), nil)
-			go func() {
-				for r.Context().Err() == nil {
-					if _, err := d.Act(r.Context(), r.name, &engine.Answered{ID: "a@1", Value: "yes"}); err == nil {
-						return
-					}
-					time.Sleep(100 * time.Millisecond)
-				}
-			}()
-			r.drive(d, func(ctx context.Context, _ *engine.StartTask, at driver.Attempt) driver.Outcome {
-				said, err := at.Ask(ctx, agent.Question{Text: "May I?", Options: []string{"yes"}})
-				if err != nil {
-					said = err.Error()
-				}
-				return driver.Outcome{Output: said}
-			}, engine.Success)
-		},
+		"question": askOnce,
+		"answered": askOnce, // by version 3
 		"fan": func(r *recorder) {
 			d := r.open(0)
 			each := &model.Each{Items: model.Expr{Text: "inputs.items"}, Body: model.Graph{Nodes: []model.Node{step("work")}}}
