@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ const Include = ".worktreeinclude"
 // those of .worktreeinclude. The same files and the same Head give the same commit.
 func (s *Store) Capture(ctx context.Context, run string, include []string) (Base, error) {
 	b, err := s.capture(ctx, run, include)
-	return b, full(err, s.dir)
+	return b, s.reason(err)
 }
 
 func (s *Store) capture(ctx context.Context, run string, include []string) (Base, error) {
@@ -46,7 +47,7 @@ func (s *Store) capture(ctx context.Context, run string, include []string) (Base
 	}
 	if head.commit != "" { // first, so that nothing is pruned meanwhile
 		if err := s.user.do(ctx, "update-ref", refsOf(run)+"base", head.commit); err != nil {
-			return Base{}, err
+			return Base{}, cmp.Or(ctx.Err(), error(&UnwritableError{s.user.gitDir, err}))
 		}
 	}
 	q, err := s.quarantine("", "")
@@ -406,6 +407,9 @@ func (q *quarantine) add(ctx context.Context, links, except []string) (found add
 			}
 			found.unread = append(found.unread, strings.Trim(path, "'/"))
 		}
+		if why := refused(line); why != nil && err != nil {
+			return found, why
+		}
 		if path, ok := strings.CutSuffix(line, "does not have a commit checked out"); ok && err != nil {
 			path = strings.Trim(strings.TrimSpace(strings.TrimPrefix(path, "error: ")), "'/")
 			return found, fmt.Errorf("%s is a git repository without commits, whose files git does not add: commit there, remove its .git, or ignore it", Shown(path))
@@ -500,7 +504,7 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 		_ = r.Close()
 		return err
 	}
-	err = full(explain(ctx, "index-pack", index.Run(), &indexed), to.objects)
+	err = reason(explain(ctx, "index-pack", index.Run(), &indexed), to.objects)
 	_ = r.Close()
 	if wrong := explain(ctx, "pack-objects", pack.Wait(), &packed); wrong != nil {
 		wrong = fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))

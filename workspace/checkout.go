@@ -100,7 +100,7 @@ func (s *Store) home(a Attempt) string {
 // The caller closes the workspace.
 func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Workspace, error) {
 	w, err := s.checkout(ctx, a, commit, func(w *Workspace) error { return w.putAside(ctx) })
-	return w, full(err, s.dir)
+	return w, s.reason(err)
 }
 
 // checkout is Checkout with what happens to the directory before.
@@ -109,6 +109,9 @@ func (s *Store) checkout(ctx context.Context, a Attempt, commit string, putAside
 		return nil, err
 	}
 	home := s.home(a)
+	if err := s.reclaim(home); err != nil {
+		return nil, err
+	}
 	lock, err := lockHome(home)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%s: %w", home, ErrInUse)
@@ -128,6 +131,29 @@ func (s *Store) checkout(ctx context.Context, a Attempt, commit string, putAside
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// reclaim makes the directories around a workspace ours again, which a step may have made read-only. If it has put a link there, nothing is
+// done through that: it can lead to a directory of the user.
+func (s *Store) reclaim(home string) error {
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, dir := range []string{filepath.Dir(home), home} {
+		rel, err := filepath.Rel(s.dir, dir)
+		if err == nil {
+			err = makeOurs(root, rel)
+		}
+		if errors.Is(err, errNoDirectory) {
+			return fmt.Errorf("a step has replaced the directory %s of Hocket: remove what is there now, and retry the run", dir)
+		}
+		if ignoreMissing(err) != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lockHome creates and locks the directory of a workspace. Whoever removes the one before may remove the directory above it meanwhile.
@@ -243,12 +269,7 @@ func (w *Workspace) create(ctx context.Context) error {
 
 // createClone creates the repository of the workspace, in which the base is checked out.
 func (w *Workspace) createClone(gitDir string) error {
-	store := filepath.Join(w.store.dir, "store.git")
-	shallow, err := os.ReadFile(filepath.Join(store, "shallow"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if err := createRepository(gitDir, w.config(), "ref: refs/heads/"+branchName+"\n", filepath.Join(store, "objects")+"\n", shallow); err != nil {
+	if err := createRepository(gitDir, w.config(), "ref: refs/heads/"+branchName+"\n", w.store.objects()+"\n", w.store.git.repo.shallow); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(gitDir, "refs", "heads", branchName), []byte(w.Base+"\n"), 0o600)
@@ -293,7 +314,10 @@ func (m marker) write(home string) error {
 		return err
 	}
 	file := filepath.Join(home, markerName)
-	return errors.Join(os.WriteFile(file+".new", data, 0o600), os.Rename(file+".new", file))
+	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
 }
 
 func readMarker(home string) (m marker, err error) {

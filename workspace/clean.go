@@ -382,7 +382,7 @@ func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 		err = in.take()
 	}
 	if err != nil {
-		return full(err, s.dir)
+		return s.reason(err)
 	}
 	old = slices.DeleteFunc(old, func(pack string) bool { return pack == filepath.Join(dir, "pack-"+name+".pack") })
 	for _, pack := range old { // the index last: without its pack it is ignored

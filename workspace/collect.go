@@ -38,7 +38,7 @@ func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("the files of a directory cannot be read: %s: change its owner or its path, or ignore it", shownAll(e.Dirs, maxListed))
 }
 
-// makeReadable makes directories readable for git, which leaves out others. It returns an error if git would wait forever for a
+// makeReadable makes directories and files readable for git, which leaves out others. It returns an error if git would wait forever for a
 // file that it reads, or read forever. It calls see for everything of which the system tells when it was changed, and returns the
 // directories that git could take for repositories of their own.
 func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s stat)) (nested []string, err error) {
@@ -64,6 +64,8 @@ func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s st
 			return fs.SkipDir
 		case mode.IsDir() && mode.Perm()&need != need && name != "":
 			_ = root.Chmod(name, mode.Perm()|need) // it may belong to another user
+		case mode.IsRegular() && mode.Perm()&0o400 == 0:
+			_ = root.Chmod(name, mode.Perm()|0o400)
 		case readByGit[path.Base(name)] && !mode.IsDir() && !mode.IsRegular() && mode.Type() != fs.ModeSymlink:
 			return fmt.Errorf("%s is not a regular file: remove it", Shown(name))
 		}
@@ -94,15 +96,18 @@ var readByGit = map[string]bool{".gitignore": true, ".gitattributes": true, ".gi
 func (w *Workspace) Collect(ctx context.Context, message string) (string, error) {
 	commit, files, err := w.record(ctx, "", message)
 	if err != nil {
-		return "", full(err, w.store.dir)
+		return "", w.store.reason(err)
 	}
-	return commit, full(w.mark(marker{Captured: commit, Files: files}), w.store.dir)
+	return commit, w.store.reason(w.mark(marker{Captured: commit, Files: files}))
 }
 
 // record is Collect without the end of the attempt. If the attempt has ended with a commit, what was changed since is committed on that.
 func (w *Workspace) record(ctx context.Context, ended, message string) (commit, files string, err error) {
+	if err := w.store.reclaim(w.home); err != nil {
+		return "", "", err
+	}
 	if err := isDirectory(w.Root); err != nil {
-		return "", "", fmt.Errorf("the workspace is gone: %w", err)
+		return "", "", &ReplacedError{err}
 	}
 	if err := process.EndNoted(notesIn(w.home)); err != nil {
 		return "", "", err
@@ -113,12 +118,17 @@ func (w *Workspace) record(ctx context.Context, ended, message string) (commit, 
 	head := w.headCommit()
 	if head != w.Base && head != "" {
 		commit, files, err := w.collect(ctx, head, filepath.Join(w.Root, ".git", "objects"), message)
-		if err == nil || ctx.Err() != nil || errors.As(err, new(*NestedError)) || errors.As(err, new(*SubmoduleError)) || errors.As(err, new(*UnreadableError)) {
+		if err == nil || ctx.Err() != nil || isLasting(err) {
 			return commit, files, err
 		}
 		// It does not descend from the base, or its objects are damaged.
 	}
 	return w.collect(ctx, "", "", message)
+}
+
+// isLasting reports whether an error is due to the files: without the commits of the agent, it would be the same, or something would be lost.
+func isLasting(err error) bool {
+	return errors.As(err, new(*NestedError)) || errors.As(err, new(*SubmoduleError)) || errors.As(err, new(*UnreadableError)) || errors.As(err, new(*RefusedError))
 }
 
 var errNoDescendant = errors.New("HEAD does not descend from the base")
@@ -571,7 +581,7 @@ func (s *Store) recover(ctx context.Context, home, root string, m marker) (files
 	if harmless := w.disarm(w.Root); err == nil {
 		err = harmless
 	}
-	err = full(err, s.dir)
+	err = s.reason(err)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the files in %s could not be captured within %v", w.Root, recoverTime)
 	}

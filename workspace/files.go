@@ -131,6 +131,9 @@ func (in *intent) changeFiles(ctx context.Context, checkout string) error {
 			if errors.As(err, &blocked) { // it says which file
 				return err
 			}
+			if errors.Is(err, fs.ErrPermission) {
+				return fmt.Errorf("%s cannot be changed: make it and its directory writable for you, or use land: branch: %w", Shown(in.Changes[i].Path), err)
+			}
 			return fmt.Errorf("%s: %w", Shown(in.Changes[i].Path), err)
 		}
 		if in.changed != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -181,6 +182,9 @@ func explain(ctx context.Context, command string, err error, messages *bytes.Buf
 	text := messages.String()
 	if strings.Contains(text, "No space left on device") || strings.Contains(text, "Disk quota exceeded") {
 		err = errors.Join(err, syscall.ENOSPC)
+	}
+	if strings.Contains(text, "Permission denied") || strings.Contains(text, "Read-only file system") {
+		err = errors.Join(err, fs.ErrPermission)
 	}
 	return &gitError{command, code, text, err}
 }

@@ -23,7 +23,7 @@ func (s *Store) inside(root string) (string, error) {
 		if err := isDirectory(at); errors.Is(err, os.ErrNotExist) {
 			return full, nil
 		} else if err != nil {
-			return "", fmt.Errorf("a step has replaced the directory of the project: %w", err)
+			return "", fmt.Errorf("a step has replaced the directory of the project, where the next one would work: have it leave a directory there: %w", err)
 		}
 	}
 	return full, nil

@@ -1,13 +1,10 @@
 package workspace
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -24,7 +21,7 @@ const intakePrefix = "tmp_objdir-hocket-" // git removes what begins so when it 
 func (g git) intake() (*intake, error) {
 	dir, err := os.MkdirTemp(g.objects, intakePrefix)
 	if err != nil {
-		return nil, full(err, g.objects)
+		return nil, reason(err, g.objects)
 	}
 	return &intake{g.with("GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quotePath(g.objects)), dir, g.objects}, nil
 }
@@ -45,7 +42,7 @@ func (in *intake) take() error {
 		to := filepath.Join(in.objects, "pack", e.Name())
 		if err := os.Rename(filepath.Join(in.dir, "pack", e.Name()), to); err != nil {
 			if _, exists := os.Lstat(to); exists != nil {
-				return full(err, in.objects)
+				return reason(err, in.objects)
 			}
 			now := time.Now() // a system that does not replace files that are open
 			if err := os.Chtimes(to, now, now); err != nil {
@@ -66,24 +63,4 @@ func (s *Store) removeUnfinished() {
 			}
 		}
 	}
-}
-
-// FullError means that a disk is full.
-type FullError struct {
-	Dir string // on that disk
-	Err error
-}
-
-func (e *FullError) Error() string {
-	return fmt.Sprintf("the disk of %s is full: free some space there, for example with hocket workspace rm --all, and try again: %v", e.Dir, e.Err)
-}
-
-func (e *FullError) Unwrap() error { return e.Err }
-
-// full returns an error that says which disk is full, if an error is due to that.
-func full(err error, dir string) error {
-	if errors.Is(err, syscall.ENOSPC) && !errors.As(err, new(*FullError)) {
-		return &FullError{dir, err}
-	}
-	return err
 }

@@ -75,7 +75,7 @@ const MergedBefore = "merged"
 // conflicts. All descend from the base of a run. The store keeps the result for the run.
 func (s *Store) Merge(ctx context.Context, run string, branches []Branch) (Merged, error) {
 	m, err := s.mergeAll(ctx, run, branches)
-	return m, full(err, s.dir)
+	return m, s.reason(err)
 }
 
 func (s *Store) mergeAll(ctx context.Context, run string, branches []Branch) (Merged, error) {

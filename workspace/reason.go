@@ -1,0 +1,108 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// FullError means that a disk is full.
+type FullError struct {
+	Dir string // on that disk
+	Err error
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("the disk of %s is full: free some space there, for example with hocket workspace rm --all, and try again: %v", e.Dir, e.Err)
+}
+
+func (e *FullError) Unwrap() error { return e.Err }
+
+// UnwritableError means that somebody has made a directory read-only in which git or we have to write.
+type UnwritableError struct {
+	Dir string
+	Err error
+}
+
+func (e *UnwritableError) Error() string {
+	return fmt.Sprintf("nothing can be written in %s: make it and what is in it writable for you, and try again: %v", e.Dir, e.Err)
+}
+
+func (e *UnwritableError) Unwrap() error { return e.Err }
+
+// RemovedError means that somebody has removed the store, or its objects.
+type RemovedError struct {
+	Dir string
+	Err error
+}
+
+func (e *RemovedError) Error() string {
+	return fmt.Sprintf("%s, where Hocket records what the steps make, was removed: retry the run or, if that is not possible, start it again; what is in the directories of its steps is still there: %v", e.Dir, e.Err)
+}
+
+func (e *RemovedError) Unwrap() error { return e.Err }
+
+// ReplacedError means that a step has removed its directory, or replaced it.
+type ReplacedError struct{ Err error }
+
+func (e *ReplacedError) Error() string {
+	return fmt.Sprintf("the step has removed or replaced its directory: have it leave that in place, and retry the run: %v", e.Err)
+}
+
+func (e *ReplacedError) Unwrap() error { return e.Err }
+
+// RefusedError means that git does not record something, because of what it is or of its name.
+type RefusedError struct{ Path, why string }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("git does not record %s: %s", Shown(e.Path), e.why)
+}
+
+// refused returns an error for a line that git add prints, nil if it means something else.
+func refused(line string) error {
+	if name, ok := between(line, "error: invalid path '", "'"); ok {
+		if strings.EqualFold(path.Base(name), ".gitmodules") {
+			return &RefusedError{name, "it is a symbolic link, and has to be a file: replace or remove it"}
+		}
+		return &RefusedError{name, "some systems take a part of this name for .git: rename it, remove it, or ignore it"}
+	}
+	if name, ok := between(line, "error: ", ": can only add regular files, symbolic links or git-directories"); ok {
+		return &RefusedError{name, "it is neither a file nor a link nor a directory, for example a pipe: remove it"}
+	}
+	if name, ok := between(line, `error: open("`, `"): Permission denied`); ok {
+		return &RefusedError{name, "it cannot be read: change its owner or its permissions, or ignore it"}
+	}
+	return nil
+}
+
+func between(text, start, end string) (string, bool) {
+	text, ok := strings.CutPrefix(text, start)
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(text, end)
+}
+
+// reason returns an error that says what to do, if an error is due to the disk or the permissions of a directory.
+func reason(err error, dir string) error {
+	switch {
+	case errors.As(err, new(*FullError)), errors.As(err, new(*UnwritableError)):
+		return err
+	case errors.Is(err, syscall.ENOSPC):
+		return &FullError{dir, err}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return &UnwritableError{dir, err}
+	}
+	return err
+}
+
+// reason returns an error that says what to do, if an error is due to the disk or to what somebody has done to the store.
+func (s *Store) reason(err error) error {
+	if err != nil && isDirectory(s.objects()) != nil {
+		return &RemovedError{s.objects(), err}
+	}
+	return reason(err, s.dir)
+}
