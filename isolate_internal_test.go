@@ -137,3 +137,24 @@ func TestErrandsAreAwaited(t *testing.T) {
 		t.Errorf("it waited for %v, %v", calls, err)
 	}
 }
+
+// What a landing says is no rejection when a reply repeats it, also if files were changed while it landed.
+func TestLandedText(t *testing.T) {
+	c := &attemptAt{at: driver.Attempt{Worker: "desk"}}
+	for how, want := range map[workspace.How]string{
+		workspace.AsPatch:  "changed 2 files on worker desk, but these were changed again while it landed, so look whether they have their part of it: a.txt, \"b c\"",
+		workspace.AsBranch: "landed 2 files on topic as abc on worker desk, but these were changed again while it landed, so look whether they have their part of it: a.txt, \"b c\"",
+	} {
+		text := c.landedText(workspace.Landing{How: how}, workspace.Landed{Commit: "abc", Ref: "refs/heads/topic", Files: 2, Differ: []string{"a.txt", "b c"}})
+		if text != want {
+			t.Errorf("%q, want %q", text, want)
+		}
+		if fault := rejectionIn(text); fault != nil {
+			t.Errorf("%q rejects: %v", text, fault)
+		}
+	}
+	c.at.Worker = ""
+	if text := c.landedText(workspace.Landing{How: workspace.AsPatch}, workspace.Landed{Files: 1, Differ: []string{"a.txt"}}); rejectionIn(text) != nil {
+		t.Errorf("%q rejects", text)
+	}
+}

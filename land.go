@@ -159,7 +159,7 @@ func rejectionIn(reply string) *engine.Fault {
 }
 
 // landedWords match what a landing says when it succeeds, and short forms of that.
-var landedWords = lazy.Regexp(`(?i)^(done|landed|nothing to land|(landed|changed) \d+ files?( on .*)?)\.?$`)
+var landedWords = lazy.Regexp(`(?i)^(done|landed|nothing to land|(landed|changed) \d+ files?( on .*|, but .*)?)\.?$`)
 
 // rejection returns the fault of a landing that a person does not want, which says why.
 func rejection(a *engine.Answer) *engine.Fault {
@@ -246,10 +246,23 @@ func aboutBytes(diff string) string {
 
 func (c *attemptAt) landedText(l workspace.Landing, landed workspace.Landed) string {
 	files := fmt.Sprintf("%d %s", landed.Files, plural(landed.Files, "file"))
-	if l.How == workspace.AsPatch {
-		return "changed " + files + c.there()
+	text := "changed " + files
+	if l.How != workspace.AsPatch {
+		text = fmt.Sprintf("landed %s on %s as %.12s", files, strings.TrimPrefix(landed.Ref, "refs/heads/"), landed.Commit)
 	}
-	return fmt.Sprintf("landed %s on %s as %.12s", files, strings.TrimPrefix(landed.Ref, "refs/heads/"), landed.Commit) + c.there()
+	return text + c.there() + differing(landed)
+}
+
+// differing names the files that are not as they landed.
+func differing(landed workspace.Landed) string {
+	if len(landed.Differ) == 0 {
+		return ""
+	}
+	names := make([]string, len(landed.Differ))
+	for i, name := range landed.Differ {
+		names[i] = workspace.Shown(name)
+	}
+	return ", but these were changed again while it landed, so look whether they have their part of it: " + workspace.Listed(names, len(names))
 }
 
 // unlanded returns the outcome of a landing that failed. A conflict has its own kind, so that a workflow can tell. But a person

@@ -170,6 +170,10 @@ func (in *intent) eachName(by func(string) (string, error)) (err error) {
 	for dir, perm := range dirs {
 		in.Dirs[replaced(dir)] = perm
 	}
+	in.Differ = slices.Clone(in.Differ)
+	for i := range in.Differ {
+		in.Differ[i] = replaced(in.Differ[i])
+	}
 	in.Ref, in.Root = replaced(in.Ref), replaced(in.Root)
 	return err
 }
@@ -287,11 +291,7 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 		}
 	}
 	// The copies are those of the plan only if the files are still the same.
-	include := l.Include
-	if l.How == AsCommit {
-		include = nil
-	}
-	if again, _, err := s.scan(ctx, p.q, include); err != nil {
+	if again, _, err := s.scan(ctx, p.q, l.scanned()); err != nil {
 		return err
 	} else if again != p.files[0] {
 		return errMoved
@@ -375,10 +375,19 @@ func (s *Store) complete(ctx context.Context, in *intent) error {
 			return err
 		}
 	}
+	if err := s.completeBranch(ctx, in, commits); err != nil {
+		return err
+	}
+	in.Differ = in.differing(s.root)
+	return nil
+}
+
+// completeBranch changes the branch and, if it is checked out, the index.
+func (s *Store) completeBranch(ctx context.Context, in *intent, checkedOut bool) error {
 	switch {
 	case in.Ref == "":
 		return nil
-	case commits:
+	case checkedOut:
 		return s.editIndex(ctx, func(q *quarantine) (string, error) { return s.change(ctx, q, in) }, func() error { return s.moveBranch(ctx, in) })
 	}
 	return s.moveBranch(ctx, in)

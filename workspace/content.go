@@ -13,16 +13,16 @@ import (
 )
 
 // checkContent returns an error if a landing would do something else to the files than its diff shows.
-func (s *Store) checkContent(ctx context.Context, how How, p *plan) error {
+func (s *Store) checkContent(ctx context.Context, l Landing, p *plan) error {
 	moves, err := p.q.moves(ctx, p.files)
 	if err == nil {
-		err = checkSubmodules(how, moves)
+		err = checkSubmodules(l.How, moves)
 	}
 	if err == nil {
 		err = s.checkNames(moves)
 	}
 	if err == nil {
-		err = s.checkHidden(ctx, p.q, moves)
+		err = s.checkHidden(ctx, l, p, moves)
 	}
 	if err == nil {
 		err = p.q.checkAttributes(ctx, p.files, moves)
@@ -74,8 +74,29 @@ func (s *Store) checkNames(moves []move) error {
 }
 
 // checkHidden returns an error if a file to be changed has other content than the one that was captured. Git compares the size and time of a
-// file with those in the index. So what a filter of the user has replaced when the file was added is part of no capture, and would be lost.
-func (s *Store) checkHidden(ctx context.Context, q *quarantine, moves []move) error {
+// file with those in the index. So what a filter of the user has replaced when the file was added is part of no capture, and would be lost. The
+// error is errMoved if the user has changed the file since it was captured.
+func (s *Store) checkHidden(ctx context.Context, l Landing, p *plan, moves []move) error {
+	name, err := s.hidden(ctx, p.q, moves)
+	if err != nil || name == "" {
+		return err
+	}
+	again, _, err := s.scan(ctx, p.q, l.scanned())
+	if err != nil {
+		return err
+	}
+	if again != p.files[before] {
+		return fmt.Errorf("%s: %w", Shown(name), errMoved)
+	}
+	if name, err = s.hidden(ctx, p.q, moves); err != nil || name == "" { // the user has changed it, and back
+		return err
+	}
+	return fmt.Errorf("the change cannot land, because %s has other content than git has recorded, which git status does not show and the landing would overwrite: "+
+		"if a filter in .gitattributes is the reason, use land: branch", Shown(name))
+}
+
+// hidden returns a file that is not what it was before some moves; "" if there is none.
+func (s *Store) hidden(ctx context.Context, q *quarantine, moves []move) (name string, err error) {
 	var lines strings.Builder
 	for _, m := range moves {
 		if m.Was != "" && m.Was != "160000" {
@@ -83,21 +104,24 @@ func (s *Store) checkHidden(ctx context.Context, q *quarantine, moves []move) er
 		}
 	}
 	if lines.Len() == 0 {
-		return nil
+		return "", nil
 	}
-	g := q.with("GIT_INDEX_FILE="+filepath.Join(q.dir, "captured"), "GIT_WORK_TREE="+s.root).in(s.root) // without times
+	index := filepath.Join(q.dir, "captured") // without times
+	if err := ignoreMissing(os.Remove(index)); err != nil {
+		return "", err
+	}
+	g := q.with("GIT_INDEX_FILE="+index, "GIT_WORK_TREE="+s.root).in(s.root)
 	if _, err := g.input(ctx, lines.String(), "update-index", "-z", "--index-info"); err != nil {
-		return err
+		return "", err
 	}
 	if err := g.do(ctx, "update-index", "-q", "--refresh"); err != nil && exitCode(err) != 1 { // 1: some files differ
-		return err
+		return "", err
 	}
 	text, err := g.out(ctx, "diff-files", "--name-only", "-z", "--diff-filter=M")
 	if names := records(text); err == nil && len(names) > 0 {
-		err = fmt.Errorf("the change cannot land, because %s has other content than git has recorded, which git status does not show and the landing would overwrite: "+
-			"if a filter in .gitattributes is the reason, use land: branch", Shown(names[0]))
+		name = names[0]
 	}
-	return err
+	return name, err
 }
 
 // altering are the attributes that let git write other bytes than it has recorded, with the values that do that; "": any.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -153,6 +154,52 @@ func TestLandNotInAnotherEncoding(t *testing.T) {
 	for name, text := range files {
 		if got := f.read(f.repo, name); got != text {
 			t.Errorf("%s is %q, want %q", name, got, text)
+		}
+	}
+}
+
+// TestChangedWhileItIsPlanned has a user who changes a file after it was captured for a landing. That is no filter.
+func TestChangedWhileItIsPlanned(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
+	for _, how := range []How{AsPatch, AsCommit} {
+		l := Landing{ID: "land", Run: "r1", How: how, Base: b.Commit, Commit: c}
+		p, err := s.plan(t.Context(), l, 1<<20)
+		f.no(err)
+		f.put("a.txt", "one\ntwo\nthree\nmine\n")
+		if err := s.checkContent(t.Context(), l, p); !errors.Is(err, errMoved) || !strings.HasPrefix(err.Error(), "a.txt: it was changed during the landing") {
+			t.Errorf("%s: %v", how, err)
+		}
+		p.q.remove()
+		f.put("a.txt", "one\ntwo\nthree\n")
+	}
+}
+
+// TestResetWhileItLands has a user, or a program, who takes back a part of a landing before it has ended, and changes another part.
+func TestResetWhileItLands(t *testing.T) {
+	for _, how := range []How{AsPatch, AsCommit} {
+		f := newFixture(t)
+		s := f.open()
+		b := f.capture(s, "r1")
+		c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n", "dir/b.txt": "changed\n", "run.sh": "changed\n"})
+		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: how, Base: b.Commit, Commit: c})
+		system, n := exchange, 0
+		exchange = func(dir *os.Root, a, b string) error {
+			if n++; n == 3 {
+				f.put("a.txt", "one\ntwo\nthree\n")
+				f.put("dir/b.txt", "mine\n")
+			}
+			return system(dir, a, b)
+		}
+		landed, err := s.Land(t.Context(), l)
+		exchange = system
+		if got := strings.Join(landed.Differ, " "); err != nil || got != "a.txt dir/b.txt" {
+			t.Errorf("%s: landed %+v, %v", how, landed, err)
+		}
+		if again := f.land(s, l); strings.Join(again.Differ, " ") != "a.txt dir/b.txt" {
+			t.Errorf("%s: again %+v", how, again)
 		}
 	}
 }

@@ -207,6 +207,24 @@ func (in *intent) hasChanged(checkout string) (bool, error) {
 	return true, nil
 }
 
+// differing returns the files that are not as they are after the landing.
+func (in *intent) differing(checkout string) (names []string) {
+	root, err := os.OpenRoot(checkout)
+	if err == nil {
+		defer root.Close()
+	}
+	for _, m := range in.Changes {
+		same := false
+		if err == nil {
+			same, _ = in.isOn(root, m, after) // what cannot be read is not known to be the same
+		}
+		if !same {
+			names = append(names, m.Path)
+		}
+	}
+	return names
+}
+
 // order returns the order in which files are changed: first those that are removed, which may be in the way of a directory.
 func (in *intent) order(to int) []int {
 	var removed, others []int

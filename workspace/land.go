@@ -99,6 +99,9 @@ type Landed struct {
 	Commit string `json:"commit,omitempty"` // in the user's repository; "" with AsPatch, or if there was nothing to land
 	Ref    string `json:"ref,omitempty"`    // the branch that has it
 	Files  int    `json:"files"`            // that were changed by it
+	// Differ are the files of the checkout that were not as they landed when the landing ended, because somebody has changed them, or changed
+	// them back, meanwhile.
+	Differ []string `json:"differ,omitempty"`
 }
 
 // Plan computes what a landing would do. The patch of the diff has at most about limit bytes.
@@ -109,12 +112,25 @@ func (s *Store) Plan(ctx context.Context, l Landing, limit int) (Plan, error) {
 	}
 	defer steady.Release()
 	l.tell(ended...)
-	p, err := s.plan(ctx, l, limit)
-	if err != nil {
-		return Plan{}, err
+	for range maxReplans {
+		var p *plan
+		if p, err = s.plan(ctx, l, limit); err == nil {
+			p.q.remove()
+			return p.Plan, nil
+		}
+		if !errors.Is(err, errMoved) { // the user works in the same files
+			break
+		}
 	}
-	p.q.remove()
-	return p.Plan, nil
+	return Plan{}, err
+}
+
+// scanned returns which ignored files are part of the checkout for a landing.
+func (l Landing) scanned() []string {
+	if l.How == AsPatch {
+		return l.Include
+	}
+	return nil
 }
 
 // plan is a Plan with what is needed to carry it out.
@@ -161,7 +177,7 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 			err = s.checkUnseen(ctx, p.Diff)
 		}
 		if err == nil {
-			err = s.checkContent(ctx, l.How, p)
+			err = s.checkContent(ctx, l, p)
 		}
 	}
 	if err == nil {
@@ -495,7 +511,7 @@ func (p *plan) overlay(ctx context.Context, users tree) ([2]tree, error) {
 
 // planPatch plans a change of the files only.
 func (s *Store) planPatch(ctx context.Context, l Landing, p *plan, limit int) error {
-	users, _, err := s.scan(ctx, p.q, l.Include)
+	users, _, err := s.scan(ctx, p.q, l.scanned())
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +69,7 @@ func TestLandAsBranch(t *testing.T) {
 		t.Errorf("plan %+v", p)
 	}
 	done := f.land(s, l)
-	if again := f.land(s, l); again != done || done.Files != 2 {
+	if again := f.land(s, l); !reflect.DeepEqual(again, done) || done.Files != 2 {
 		t.Errorf("landed %+v, then %+v", done, again)
 	}
 	if got := f.git(f.repo, "diff", "--stat", "--name-only", "main", "hocket/r1"); got != "a.txt\nnew.txt" {
@@ -177,7 +178,7 @@ func TestLandAsCommit(t *testing.T) {
 		t.Errorf("staged %q", got)
 	}
 	f.git(f.repo, "fsck", "--full", "--strict")
-	if again := f.land(s, l); again != done {
+	if again := f.land(s, l); !reflect.DeepEqual(again, done) {
 		t.Errorf("landed %+v, then %+v", done, again)
 	}
 	if n := f.git(f.repo, "rev-list", "--count", "HEAD"); n != "2" {
