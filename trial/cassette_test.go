@@ -432,3 +432,47 @@ cases:
 		t.Errorf("a changed prompt: %s", got)
 	}
 }
+
+// If a step begins with other files than it did when it was recorded, these are named.
+func TestOtherFilesAtTheStart(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	const flow = `name: flow
+steps:
+  - {id: first, agent: coder, workspace: own, prompt: one}
+  - {id: second, agent: coder, workspace: own, prompt: two}
+`
+	const files = "workflow: flow.yml\ncases: [{name: a, files: {%s}, cassette: cassettes/fix.yml}]\n"
+	recorded := "same.txt: x, gone.txt: x, other.txt: x, run: '#!/bin/sh'"
+	var many []string
+	for i := range 12 {
+		many = append(many, fmt.Sprintf("new%02d.txt: x", i))
+	}
+	root := project(t, map[string]string{"flow.yml": flow, ".hocket/tests/flow.yml": fmt.Sprintf(files, recorded)})
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		return "ok", os.WriteFile(filepath.Join(task.Dir, task.Node+".out"), []byte(task.Node), 0o644)
+	}}
+	mustPass(t, run(t, root, trial.Options{Host: c.host(), Mode: trial.Record}))
+	for now, want := range map[string]string{
+		"same.txt: x, other.txt: y, new.txt: x, run: exit": "gone.txt is missing, new.txt is new, other.txt differs, run differs\n",
+		recorded + ", " + strings.Join(many, ", "):         "new08.txt is new, new09.txt is new, and 2 more\n",
+	} {
+		write(t, root, ".hocket/tests/flow.yml", fmt.Sprintf(files, now))
+		got := failures(run(t, root, trial.Options{Host: c.host()})[0])
+		if !strings.HasPrefix(got, "first: the files at the start are not what was recorded: ") || !strings.HasSuffix(got, want) {
+			t.Errorf("got %s", got)
+		}
+	}
+	write(t, root, ".hocket/tests/flow.yml", fmt.Sprintf(files, recorded))
+	text := tape(t, root)
+	write(t, root, ".hocket/tests/cassettes/fix.yml", strings.Replace(text, "path: first.out", "path: changed.out", 1))
+	if got := failures(run(t, root, trial.Options{Host: c.host()})[0]); got != "second: the files at the start are not what was recorded: changed.out is new, first.out is missing\n" {
+		t.Errorf("a recording that was changed: %s", got)
+	}
+	at := strings.Index(text, "\nbases:") // as an older version wrote it
+	write(t, root, ".hocket/tests/cassettes/fix.yml", strings.Replace(text[:at+1], "path: first.out", "path: changed.out", 1))
+	if got := failures(run(t, root, trial.Options{Host: c.host()})[0]); !strings.HasPrefix(got, "second: the files at the start are not what was recorded\n  -sha256:") {
+		t.Errorf("without a list: %s", got)
+	}
+}

@@ -68,7 +68,7 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	default:
 		from.note("the test does not check the error, because it contains something that differs in a test")
 	}
-	c = &cassette.Cassette{Copied: true, Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made}
+	c = &cassette.Cassette{Copied: true, Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made, Bases: r.player.bases}
 	if len(c.Interactions) == 0 {
 		return nil, nil, nil, fmt.Errorf("run %s has nothing to record: no agent and no person did anything in it", run.ID())
 	}

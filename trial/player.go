@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,7 +48,8 @@ type player struct {
 	clock  *clock
 	places *cassette.Places
 	dir    string
-	base   string // digest of the files that the run began with
+	base   string         // digest of the files that the run began with
+	was    cassette.Bases // of the recordings
 	people hocket.Asker
 	tape   bool      // the case names a cassette
 	remake string    // the command that records the case
@@ -56,6 +58,7 @@ type player struct {
 	working chan struct{} // has room for one: the attempt whose changes of files are recorded
 
 	mu       sync.Mutex
+	bases    cassette.Bases         // that attempts began with
 	left     []cassette.Interaction // recordings that no attempt has asked for
 	made     []cassette.Interaction
 	asked    map[string]int    // how often a step has asked people
@@ -174,7 +177,12 @@ func (u *understudy) baseOf(task *agent.Task) (string, cassette.Files) {
 	if err != nil {
 		return "", nil
 	}
-	return files.Hide(u.places).Digest(), files
+	list := files.Hide(u.places).Listing()
+	digest := list.Digest()
+	u.mu.Lock()
+	u.bases[digest] = list
+	u.mu.Unlock()
+	return digest, files
 }
 
 // filesOf returns the files that an attempt begins with, if they were not read before. In the directory of the test, they
@@ -303,11 +311,31 @@ var partNames = map[string]string{
 
 // driftOf says how a request differs from the recorded one.
 func (p *player) driftOf(i cassette.Interaction, d cassette.Difference) Problem {
-	return Problem{
+	found := Problem{
 		Summary: fmt.Sprintf("%s: %s what was recorded", i, partNames[d.What]),
 		Detail:  "if the change is meant, record the case again with `" + p.remake + "`",
 		Diff:    Diff(d.Was, d.Now), Pos: i.Pos,
 	}
+	if files := p.others(d); len(files) > 0 { // digests would say less
+		found.Summary, found.Diff = found.Summary+": "+strings.Join(files, ", "), nil
+	}
+	return found
+}
+
+// others says which files differ at the start of a step, if the cassette has a list of them.
+func (p *player) others(d cassette.Difference) []string {
+	p.mu.Lock()
+	was, now := p.was[d.Was], p.bases[d.Now]
+	p.mu.Unlock()
+	if d.What != "base" || was == nil || now == nil {
+		return nil
+	}
+	const most = 10
+	all := was.Differences(now)
+	if more := len(all) - most; more > 0 {
+		all = append(all[:most], fmt.Sprintf("and %d more", more))
+	}
+	return all
 }
 
 // turn waits until no other attempt works whose changes of files are recorded, or until the context ends: otherwise nobody

@@ -214,8 +214,10 @@ func (r *running) prepare(state string) error {
 	if err != nil {
 		return err
 	}
+	list := files.Listing()
+	base := list.Digest()
 	r.player = &player{
-		mode: mode, exec: r.c.Exec, clock: newClock(), dir: r.dir, base: files.Digest(), people: r.People, tape: r.c.Cassette != "", remake: r.c.remake(),
+		mode: mode, exec: r.c.Exec, clock: newClock(), dir: r.dir, base: base, bases: cassette.Bases{base: list}, people: r.People, tape: r.c.Cassette != "", remake: r.c.remake(),
 		places:  &cassette.Places{Run: runID, Dir: r.dir, State: state, Since: time.Now()},
 		working: make(chan struct{}, 1),
 		asked:   map[string]int{}, pending: map[string]func(){}, failed: map[string]func(){},
@@ -239,7 +241,7 @@ func (r *running) prepare(state string) error {
 	}
 	recorded, found := cassette.Read(r.c.Cassette, text)
 	r.out.Invalid = append(r.out.Invalid, found...)
-	r.player.left = recorded.Interactions
+	r.player.left, r.player.was = recorded.Interactions, recorded.Bases
 	return nil
 }
 
@@ -365,7 +367,7 @@ func (r *running) keep(p *hocket.Project) error {
 		r.out.Problems = append(r.out.Problems, Problem{Summary: "the recording was not written, because the case failed"})
 		return nil
 	}
-	made := &cassette.Cassette{Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made}
+	made := &cassette.Cassette{Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made, Bases: r.player.bases}
 	r.out.covered.decisions(made)
 	text, err := textOf(p, made)
 	if err != nil {

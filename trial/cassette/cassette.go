@@ -28,6 +28,7 @@ type Cassette struct {
 	Copied       bool // from a run that was no test; only the file says so
 	Workflow     string
 	Interactions []Interaction
+	Bases        Bases // for messages; one that is missing is unknown
 }
 
 // Interaction is one attempt at a step, or one question to a person.

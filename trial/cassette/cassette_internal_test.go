@@ -67,6 +67,40 @@ func TestTextThatIsNotUTF8IsReadBack(t *testing.T) {
 	}
 }
 
+// What steps began with is stored once, with what is different for others; what no request names is not stored.
+func TestBasesAreReadBack(t *testing.T) {
+	first, second, third := Files{"a b.txt": {Content: []byte("a")}, "run.sh": {nil, true}}, Files{"a b.txt": {Content: []byte("b")}, "c.txt": {}, "d.txt": {}}, Files{"alice.txt": {}}
+	c := &Cassette{Bases: Bases{}}
+	for _, f := range []Files{first, second, third} {
+		c.Bases[f.Digest()] = f.Listing()
+	}
+	for _, f := range []Files{first, second, first, {}} {
+		c.Interactions = append(c.Interactions, Interaction{Address: "a", Attempt: 1, Request: Request{Agent: "coder", Base: f.Digest()}})
+	}
+	text := string(c.Text())
+	if strings.Count(text, "a b.txt:") != 2 || !strings.Contains(text, "run.sh: null") || strings.Contains(text, "alice") {
+		t.Error(text)
+	}
+	got, found := Read("c.yml", []byte(text))
+	delete(c.Bases, third.Digest())
+	if diff := cmp.Diff(c.Bases, got.Bases); diff != "" || len(found) > 0 {
+		t.Error(diff, found)
+	}
+	for digest, list := range got.Bases {
+		if list.Digest() != digest {
+			t.Errorf("%s has the digest %s", digest, list.Digest())
+		}
+	}
+	if err := c.Check(Private{User: "alice"}); err != nil {
+		t.Errorf("what is not stored: %v", err)
+	}
+	c.Bases[third.Digest()] = third.Listing()
+	c.Interactions[0].Request.Base = third.Digest()
+	if err := c.Check(Private{User: "alice"}); err == nil || !strings.Contains(err.Error(), "the name of the file alice.txt at the start of a step contains your user name") {
+		t.Error(err)
+	}
+}
+
 func TestEditedRequestIsRefused(t *testing.T) {
 	text := strings.Replace(string(sample().Text()), "Be brief.", "Be long.", 1)
 	_, found := Read("c.yml", []byte(text))

@@ -33,7 +33,7 @@ var order = []string{
 	"cassette", "workflow", "interactions", "address", "attempt", "request", "reply",
 	"digest", "agent", "executor", "model", "settings", "schema", "tools", "labels", "base", "system", "prompt",
 	"took", "decision", "cost_usd", "cost_unknown", "tokens_in", "tokens_out", "error", "kind", "message", "permanent", "retry_after", "output", "files",
-	"path", "was", "deleted", "executable", "text", "base64",
+	"path", "was", "deleted", "executable", "text", "base64", "bases",
 }
 
 // requestKeys are the parts of a request, in the order in which differences are shown.
@@ -49,6 +49,9 @@ func (c *Cassette) Text() []byte {
 		list = append(list, map[string]any{"address": i.Address, "attempt": plain(i.Attempt), "request": request, "reply": i.Reply.fields()})
 	}
 	object := map[string]any{"cassette": version, "workflow": c.Workflow, "interactions": list}
+	if bases := c.baseFields(); bases != nil {
+		object["bases"] = bases
+	}
 	return append([]byte(c.head()), strictyaml.Write(object, order)...)
 }
 
@@ -187,6 +190,7 @@ func Read(file string, text []byte) (*Cassette, workflow.Diagnostics) {
 	for _, n := range m.List("interactions") {
 		c.Interactions = append(c.Interactions, readInteraction(n))
 	}
+	c.Bases = readBases(m.List("bases"))
 	m.Done()
 	return c, doc.Diagnostics()
 }

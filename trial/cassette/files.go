@@ -93,13 +93,7 @@ func ReadFiles(dir string) (Files, error) {
 }
 
 // Digest returns the digest of all files.
-func (f Files) Digest() string {
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		fmt.Fprintf(h, "%q %t %s\n", name, f[name].Executable, contentDigest(f[name].Content))
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
-}
+func (f Files) Digest() string { return f.Listing().Digest() }
 
 func contentDigest(content []byte) string {
 	sum := sha256.Sum256(content)

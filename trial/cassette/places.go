@@ -247,6 +247,15 @@ func (c *Cassette) Check(p Private) error {
 			}
 		}
 	}
+	for _, digest := range c.named() {
+		for name := range c.Bases[digest] {
+			for what := range p.in(name) {
+				if leak := (Leak{"the name of the file " + name + " at the start of a step", what}); !slices.Contains(e.Leaks, leak) {
+					e.Leaks = append(e.Leaks, leak)
+				}
+			}
+		}
+	}
 	if e.Leaks == nil {
 		return nil
 	}
