@@ -52,6 +52,26 @@ func startKey(t *scene, w World) {
 	wantRuns(t, d, 2)
 }
 
+// startKeyDeleted: with a run, its key is deleted, which can then be used for anything.
+func startKeyDeleted(t *scene, w World) {
+	d := open(t, w, echo)
+	b := bundle(chain(task("a", "x")))
+	spec := starting(b).spec()
+	spec.Key, spec.Request = "order 68", "sha256:1"
+	for _, spec.Request = range []string{"sha256:1", "sha256:2"} {
+		if run, err := d.raw.StartedWith(t.Context(), spec.Key, spec.Request); err != nil || run != "" {
+			t.Errorf("the key has started %q, %v", run, err)
+		}
+		if made, err := d.raw.Start(t.Context(), spec); err != nil || made.Existed {
+			t.Fatalf("%+v, %v", made, err)
+		}
+		resume(t, d, b)
+		if err := d.raw.Delete(t.Context(), runID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // startKeyRace: of many processes that start with one key at once, only one starts a run.
 func startKeyRace(t *scene, w World) {
 	const starters = 6

@@ -119,6 +119,7 @@ var Scenarios = []Scenario{
 
 	{"start key", []int{21}, startKey},
 	{"start key race", []int{21}, startKeyRace},
+	{"start key of a deleted run", []int{21, 24}, startKeyDeleted},
 	{"claim", []int{21}, claim},
 	{"claim ends with the first drive", []int{15, 19}, claimEnds},
 	{"pending", []int{22, 23}, pending},

@@ -42,6 +42,7 @@ type facts struct {
 	Owner    driver.Owner    `json:"owner"`
 	Scripted bool            `json:"scripted,omitempty"` // it was started with replies
 	Store    string          `json:"store,omitempty"`    // the id of its store
+	Key      string          `json:"key,omitempty"`      // the digest of the key that it was started with
 	Status   engine.Status   `json:"status"`
 	Changed  time.Time       `json:"changed"`
 	Seq      int             `json:"seq"`

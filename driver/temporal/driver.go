@@ -171,6 +171,7 @@ func (d *Driver) recordAs(ctx context.Context, id, name, key, request string, ma
 	if err != nil {
 		return driver.Created{}, err
 	}
+	c.about.Key = digestOfKey(key)
 	err = d.create(ctx, was.Run, c)
 	if errors.As(err, new(*driver.ExistsError)) && (was.Run != chosen || id == "") {
 		return driver.Created{Run: was.Run, Existed: true}, nil
@@ -211,9 +212,28 @@ func (d *Driver) reservation(ctx context.Context, key, request string) (was rese
 	return was, err
 }
 
-func keyPlace(key string) string {
+func keyPlace(key string) string { return "keys/" + digestOfKey(key) }
+
+func digestOfKey(key string) string {
 	sum := sha256.Sum256([]byte(key))
-	return "keys/" + hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum[:])
+}
+
+// release makes a key free again whose run is deleted. Others can have written the digest.
+func (d *Driver) release(ctx context.Context, run, digest string) error {
+	if digest == "" {
+		return nil
+	}
+	place := "keys/" + part(digest)
+	var was reservation
+	err := getJSON(ctx, d.o.Store, place, &was)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && was.Run != run {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.o.Store.Delete(ctx, place)
 }
 
 // reserve reserves a key, or returns who has it.

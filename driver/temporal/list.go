@@ -418,7 +418,7 @@ func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 
 // Delete deletes a run, on the server and in the store, also if it cannot be read.
 func (d *Driver) Delete(ctx context.Context, run string) error {
-	_, e, err := d.facts(ctx, run)
+	about, e, err := d.facts(ctx, run)
 	if errors.Is(err, errStore) { // it may belong to another project
 		return err
 	}
@@ -440,7 +440,7 @@ func (d *Driver) Delete(ctx context.Context, run string) error {
 		return err
 	}
 	d.archive.Delete(endedKey(run))
-	return errors.Join(d.o.Store.Delete(ctx, runKey(run)), d.o.Store.Delete(ctx, endedKey(run)))
+	return errors.Join(d.release(ctx, run, about.Key), d.o.Store.Delete(ctx, runKey(run)), d.o.Store.Delete(ctx, endedKey(run)))
 }
 
 // deleteExecutions deletes all executions of a run. The server lists an execution for ever if it is deleted before it
