@@ -346,7 +346,8 @@ func AnyInterrupted(locks string) bool {
 	return locks == "" || err != nil || found != nil
 }
 
-// Interrupted returns the run whose process was killed while it landed a change in the checkout, "" if there is none.
+// Interrupted returns the run whose process was killed while it landed a change in the checkout, "" if there is none. It only looks: also
+// git's lock of the index stays, which that process may have held.
 func (s *Store) Interrupted() (run string, err error) {
 	file, err := s.lockFile()
 	if err != nil {
@@ -362,7 +363,7 @@ func (s *Store) Interrupted() (run string, err error) {
 	if err != nil {
 		return "", err
 	}
-	c := s.locked(lock, file)
+	c := &checkout{lock, noteBeside(file)}
 	defer c.Release()
 	in, err := c.interrupted()
 	if err != nil || in == nil {

@@ -75,6 +75,9 @@ func TestKilledLandingEnds(t *testing.T) {
 					if run, err := s.Interrupted(); run != "r1" || err != nil {
 						t.Errorf("interrupted is %q, %v", run, err)
 					}
+					if _, err := os.Lstat(swap.lock); err != nil {
+						t.Errorf("looking has removed git's lock: %v", err)
+					}
 					end(f, s)
 					if done := how == AsPatch && at == 2; !done {
 						same(t, "the checkout", before, f.files())

@@ -120,7 +120,9 @@ func (s *Store) discover(ctx context.Context, project string) error {
 	g.objects = lines[5]
 	u := &user{git: g, format: lines[2], gitDir: lines[3], index: lines[4], excludes: lines[6], shallow: lines[7]}
 	top, prefix := lines[8], lines[9]
-	if prefix != "" && g.do(ctx, "check-ignore", "-q", ".") == nil { // it could not be captured
+	// A directory that is ignored could not be captured, unless git knows files in it. For the second question, git reads the index and, if
+	// that consists of two files, marks the other one as used.
+	if prefix != "" && g.do(ctx, "check-ignore", "-q", "--no-index", ".") == nil && g.do(ctx, "check-ignore", "-q", ".") == nil {
 		return s.settle(nil, nil)
 	}
 	if err := belongsTo(filepath.FromSlash(top), u.gitDir); err != nil {
