@@ -81,8 +81,8 @@ func (s *Store) list(ctx context.Context) ([]Info, error) {
 	return all, nil
 }
 
-// unmarkedError means that a directory has files, but no marker that says whose they are. Nothing of ours leaves that: the marker
-// comes first and goes last. So somebody has removed it, or a power failure has.
+// unmarkedError means that a directory has files, but no marker that says whose they are. No process that is killed leaves that, because
+// the marker is written first and removed last. So somebody has removed it, or a power failure has.
 type unmarkedError struct{ home string }
 
 func (e *unmarkedError) Error() string {
