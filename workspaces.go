@@ -156,6 +156,16 @@ func (r *Run) ChangesSince(ctx context.Context, address string, attempt, most in
 	return store.Changes(ctx, base, to, most)
 }
 
+// Files returns some files of the workspace that a step has made, by path; those that are not in it are missing. Contents have at most so
+// many bytes.
+func (r *Run) Files(ctx context.Context, address string, paths []string, most int) (map[string]*FileVersion, error) {
+	store, _, to, err := r.made(ctx, Made{Address: address})
+	if err != nil {
+		return nil, err
+	}
+	return store.Files(ctx, to, paths, most)
+}
+
 // Interruptions returns how often an attempt was interrupted when it had changed files, and was made again.
 func (r *Run) Interruptions(ctx context.Context, address string, attempt int) (int, error) {
 	store, err := r.p.workspaces(ctx)

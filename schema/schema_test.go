@@ -305,6 +305,8 @@ func TestTriggersNotificationsAndServers(t *testing.T) {
 		{"config", readConfig(t), secrets + "[{on: {cost: 0}, command: [x]}]", false},
 		{"test", readTest, "workflow: w\ncases: [{name: a, expect: {cost_usd: {max: 1}, files: {a: null}, taken: b}}]", true},
 		{"test", readTest, "cases: [{name: a, workflow: w, inputs: {a: [1]}, files: {a/b: x}, replies: {a: [x, {error: e, permanent: true}]}, expect: {output: {matches: x.*}}}]", true},
+		{"test", readTest, "workflow: w\ncases: [{name: a, expect: {workspaces: {fix: {a.txt: {contains: x}, b.txt: null}, 'look[1]': {c: 1}}}}]", true},
+		{"test", readTest, "workflow: w\ncases: [{name: a, expect: {workspaces: {fix: a.txt}}}]", false},
 		{"test", readTest, "workflow: w\ncases: []", false},
 		{"test", readTest, "workflow: w", false},
 		{"test", readTest, "workflow: w\ncases: [{expect: {status: success}}]", false},

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -12,7 +13,7 @@ import (
 )
 
 // problems returns what is not as expected.
-func (x *Expect) problems(r *running) []Problem {
+func (x *Expect) problems(ctx context.Context, r *running) []Problem {
 	j := &judgement{r: r}
 	j.status(x)
 	if x.Output != nil {
@@ -34,6 +35,9 @@ func (x *Expect) problems(r *running) []Problem {
 	}
 	j.cost(x)
 	j.files(x)
+	for _, w := range x.Workspaces {
+		j.workspace(ctx, w)
+	}
 	return j.found
 }
 
@@ -236,13 +240,56 @@ func (j *judgement) files(x *Expect) {
 	}
 	for _, f := range x.Files {
 		got, exists := files[f.Name]
-		switch {
-		case f.Value == nil && exists:
-			j.add(f.Pos, "there is a file %s, but should not be", f.Name)
-		case f.Value != nil && !exists:
-			j.add(f.Pos, "there is no file %s", f.Name)
-		case f.Value != nil:
-			j.match("the file "+f.Name, f.Value, string(got.Content))
+		j.file(f, "", exists, string(got.Content))
+	}
+}
+
+// file compares a file. where is empty or says where it is, after its name.
+func (j *judgement) file(f Named[*Match], where string, exists bool, content string) {
+	switch {
+	case f.Value == nil && exists:
+		j.add(f.Pos, "there is a file %s%s, but should not be", f.Name, where)
+	case f.Value != nil && !exists:
+		j.add(f.Pos, "there is no file %s%s", f.Name, where)
+	case f.Value != nil:
+		j.match("the file "+f.Name+where, f.Value, content)
+	}
+}
+
+// workspace compares files of the workspace that a step made: the last one, if it ran several times.
+func (j *judgement) workspace(ctx context.Context, w Named[[]Named[*Match]]) {
+	if j.unknown(w.Name, w.Pos) || j.pure(w.Name, "workspace", w.Pos) {
+		return
+	}
+	steps := slices.DeleteFunc(j.named(w.Name), func(s engine.StepResult) bool { return s.Workspace == "" })
+	switch {
+	case len(steps) > 0:
+	case !j.r.out.covered.ran(w.Name):
+		j.add(w.Pos, "%s did not run, so it made no workspace", w.Name)
+		return
+	default:
+		j.found = append(j.found, Problem{Summary: w.Name + " made no workspace", Detail: "only a step with `workspace: own`, or one that merges or picks, makes one, and only if it succeeds; `files` are those of the directory", Pos: w.Pos})
+		return
+	}
+	var paths []string
+	for _, f := range w.Value {
+		paths = append(paths, f.Name)
+	}
+	files, err := j.r.ran.Files(ctx, steps[len(steps)-1].Address, paths, cassette.MostFile)
+	if err != nil {
+		j.add(w.Pos, "cannot read the workspace of %s: %v", w.Name, err)
+		return
+	}
+	for _, f := range w.Value {
+		got := files[f.Name]
+		if why := unfit(f.Name, got); why != "" && f.Value != nil {
+			j.add(f.Pos, "cannot compare the file %s in the workspace of %s: %s", f.Name, w.Name, why)
+			continue
 		}
+		content := ""
+		if got != nil {
+			content = string(got.Content)
+		}
+		j.file(f, " in the workspace of "+w.Name, got != nil, content)
 	}
 }

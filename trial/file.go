@@ -71,6 +71,8 @@ type Expect struct {
 	MaxCost  *float64
 	Error    *Match
 	Files    []Named[*Match] // nil: there must be no such file
+	// Workspaces are files of the workspaces of steps.
+	Workspaces []Named[[]Named[*Match]]
 }
 
 // Named is something about a step or a file.
@@ -361,15 +363,9 @@ func readExpect(n strictyaml.Node) Expect {
 		exactly := cost.Float()
 		x.Cost = &exactly
 	}
-	for _, e := range m.Map("files").Entries() {
-		f := Named[*Match]{Name: e.Name, Pos: e.Key.Pos()}
-		if err := projectfile.CheckPath(e.Name); err != nil {
-			e.Key.Errorf(Code, "name a file in the directory of the test, with slashes", "%v", err)
-		}
-		if !e.Value.IsNull() {
-			f.Value = readMatch(e.Value)
-		}
-		x.Files = append(x.Files, f)
+	x.Files = readFiles(m.Map("files"))
+	for _, e := range m.Map("workspaces").Entries() {
+		x.Workspaces = append(x.Workspaces, Named[[]Named[*Match]]{e.Name, readFiles(e.Value.Map()), e.Key.Pos()})
 	}
 	m.Done()
 	if x.Status == "" {
@@ -379,6 +375,21 @@ func readExpect(n strictyaml.Node) Expect {
 		}
 	}
 	return x
+}
+
+// readFiles reads what files have to be.
+func readFiles(m *strictyaml.Map) (files []Named[*Match]) {
+	for _, e := range m.Entries() {
+		f := Named[*Match]{Name: e.Name, Pos: e.Key.Pos()}
+		if err := projectfile.CheckPath(e.Name); err != nil {
+			e.Key.Errorf(Code, "name a file in the directory of the test, with slashes", "%v", err)
+		}
+		if !e.Value.IsNull() {
+			f.Value = readMatch(e.Value)
+		}
+		files = append(files, f)
+	}
+	return files
 }
 
 // readMatch reads what a value has to be: the value itself, or a map with one of the words contains, matches and equals.

@@ -117,6 +117,7 @@ type running struct {
 
 	dir    string // of the tasks
 	player *player
+	ran    *hocket.Run
 	result engine.Result
 }
 
@@ -177,7 +178,7 @@ func (r *running) run(ctx context.Context) (err error) {
 	if r.out.Invalid.Errors() {
 		return nil
 	}
-	r.judge()
+	r.judge(ctx)
 	return r.keep(p)
 }
 
@@ -298,6 +299,7 @@ func (r *running) drive(ctx context.Context, p *hocket.Project) error {
 	if err != nil {
 		return err
 	}
+	r.ran = run
 	r.result, err = run.Drive(ctx, hocket.Front{Asker: r.player, Observer: r.out.covered})
 	r.out.Result, r.out.Virtual = r.result, r.player.clock.Elapsed()
 	if err != nil {
@@ -334,7 +336,7 @@ func (r *running) remedy(q *engine.Question) string {
 }
 
 // judge compares what happened with what was recorded and expected.
-func (r *running) judge() {
+func (r *running) judge(ctx context.Context) {
 	p := r.player
 	r.out.Problems = append(p.problems, r.out.Problems...)
 	r.out.Unable = r.out.Unable || p.missing
@@ -355,7 +357,7 @@ func (r *running) judge() {
 	if len(r.out.Problems) > 0 { // a run that did not get its replies says nothing about the workflow
 		return
 	}
-	r.out.Problems = r.c.Expect.problems(r)
+	r.out.Problems = r.c.Expect.problems(ctx, r)
 }
 
 // keep writes what was recorded.

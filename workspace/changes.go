@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -51,6 +52,31 @@ func (s *Store) Changes(ctx context.Context, a, b string, most int) ([]Change, e
 	}
 	slices.SortFunc(all, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return all, nil
+}
+
+// Files returns some files of a commit, by path; those that are not there are missing. Contents have at most so many bytes.
+func (s *Store) Files(ctx context.Context, commit string, paths []string, most int) (files map[string]*Version, err error) {
+	if err := checkCommits(commit); err != nil {
+		return nil, err
+	}
+	names := map[string]string{} // from the top of the checkout
+	for _, p := range paths {
+		names[path.Join(filepath.ToSlash(s.sub), p)] = p
+	}
+	objects, err := s.git.readObjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files = map[string]*Version{}
+	err = s.git.eachEntry(ctx, commit, slices.Sorted(maps.Keys(names)), func(info, name string) error {
+		f := strings.Fields(info) // mode, kind, object
+		if names[name] == "" || len(f) != 3 {
+			return nil // below a folder of this name
+		}
+		files[names[name]], err = objects.version(f[0], f[2], most)
+		return err
+	})
+	return files, errors.Join(err, objects.close(ctx))
 }
 
 // relative returns a path as seen from a directory that need not contain it.
