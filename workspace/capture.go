@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -371,12 +372,13 @@ func (q *quarantine) notIgnored(ctx context.Context, paths []string) ([]string, 
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	text, err := q.input(ctx, strings.Join(paths, "\x00"), "check-ignore", "-z", "--stdin")
+	const here = "./" // a name that begins with a colon would mean something else
+	text, err := q.input(ctx, here+strings.Join(paths, "\x00"+here), "check-ignore", "-z", "--stdin")
 	if err != nil && exitCode(err) != 1 { // 1: it ignores none
 		return nil, err
 	}
 	ignored := records(text)
-	return slices.DeleteFunc(slices.Clone(paths), func(name string) bool { return slices.Contains(ignored, name) }), nil
+	return slices.DeleteFunc(slices.Clone(paths), func(name string) bool { return slices.Contains(ignored, here+name) }), nil
 }
 
 // exclude excludes a path from what git works on.
@@ -486,35 +488,42 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 		return err
 	}
 	defer packDone()
+	pack.Stdin = strings.NewReader(revs)
 	index, indexDone, err := in.command(ctx, "index-pack", "--stdin", "--strict", "--threads=1")
 	if err != nil {
 		return err
 	}
 	defer indexDone()
-	var packed, indexed bytes.Buffer
+	wrong, err := transfer(ctx, pack, index)
+	err = reason(err, to.objects)
+	if wrong != nil {
+		wrong = fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))
+	}
+	switch {
+	case err != nil && wrong != nil: // one of them failed because the other did
+		return fmt.Errorf("%w; %w", err, wrong)
+	case err != nil || wrong != nil:
+		return cmp.Or(err, wrong)
+	}
+	return in.take()
+}
+
+// transfer lets git index-pack read what git pack-objects writes.
+func transfer(ctx context.Context, pack, index *exec.Cmd) (packing, indexing error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return err
+		return err, nil
 	}
-	pack.Stdin, pack.Stdout, pack.Stderr = strings.NewReader(revs), w, limited(&packed)
+	defer r.Close()
+	var packed, indexed bytes.Buffer
+	pack.Stdout, pack.Stderr = w, limited(&packed)
 	index.Stdin, index.Stderr = r, limited(&indexed)
-	err = explain(ctx, "pack-objects", pack.Start(), &packed)
+	packing = explain(ctx, "pack-objects", pack.Start(), &packed)
 	_ = w.Close()
-	if err != nil {
-		_ = r.Close()
-		return err
+	if packing != nil {
+		return packing, nil
 	}
-	err = reason(explain(ctx, "index-pack", index.Run(), &indexed), to.objects)
-	_ = r.Close()
-	if wrong := explain(ctx, "pack-objects", pack.Wait(), &packed); wrong != nil {
-		wrong = fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))
-		if err != nil { // one of them failed because the other did
-			return fmt.Errorf("%w; %w", err, wrong)
-		}
-		return wrong
-	}
-	if err == nil {
-		err = in.take()
-	}
-	return err
+	indexing = explain(ctx, "index-pack", index.Run(), &indexed)
+	_ = r.Close() // nobody reads any more
+	return explain(ctx, "pack-objects", pack.Wait(), &packed), indexing
 }

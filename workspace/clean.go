@@ -369,20 +369,9 @@ func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 		}
 		revs += "\n" + kept
 	}
-	in, err := s.git.intake()
+	name, err := s.packAll(ctx, revs)
 	if err != nil {
 		return err
-	}
-	defer in.remove()
-	if err := os.Mkdir(filepath.Join(in.dir, "pack"), 0o700); err != nil {
-		return err
-	}
-	name, err := in.input(ctx, revs+"\n", "pack-objects", "--quiet", "--revs", "--delta-base-offset", filepath.Join(in.dir, "pack", "pack"))
-	if err == nil {
-		err = in.take()
-	}
-	if err != nil {
-		return s.reason(err)
 	}
 	old = slices.DeleteFunc(old, func(pack string) bool { return pack == filepath.Join(dir, "pack-"+name+".pack") })
 	for _, pack := range old { // the index last: without its pack it is ignored
@@ -393,6 +382,24 @@ func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 		err = errors.Join(err, os.Remove(pack), ignoreMissing(os.Remove(base+".rev")), ignoreMissing(os.Remove(base+".idx")))
 	}
 	return errors.Join(err, s.refs.do(ctx, "pack-refs", "--all"))
+}
+
+// packAll writes a pack with what some commits need, except for others, and returns its name.
+func (s *Store) packAll(ctx context.Context, revs string) (string, error) {
+	in, err := s.git.intake()
+	if err != nil {
+		return "", err
+	}
+	defer in.remove()
+	to := filepath.Join(in.dir, "pack")
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return "", s.reason(err)
+	}
+	name, err := in.input(ctx, revs+"\n", "pack-objects", "--quiet", "--revs", "--delta-base-offset", filepath.Join(to, "pack"))
+	if err == nil {
+		err = in.take()
+	}
+	return name, s.reason(err)
 }
 
 func ignoreMissing(err error) error {

@@ -136,13 +136,12 @@ var errNoDescendant = errors.New("HEAD does not descend from the base")
 // collect records the files on a commit that descends from the base, or on the base if head is "". Objects is where those of the
 // agent are, if the commit needs them. It also returns what [seen] says of the files.
 func (w *Workspace) collect(ctx context.Context, head, objects, message string) (commit, files string, err error) {
-	s := w.store
 	if objects != "" {
 		if err := w.checkObjects(ctx); err != nil {
 			return "", "", err
 		}
 	}
-	q, err := s.quarantine(w.Root, objects)
+	q, err := w.store.quarantine(w.Root, objects)
 	if err != nil {
 		return "", "", err
 	}
@@ -176,25 +175,32 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	if err := w.addAll(ctx, q, links, nested); err != nil {
 		return "", "", err
 	}
-	tree, err := q.writeTree(ctx)
-	if err != nil {
+	if commit, err = w.commit(ctx, q, message, on); err != nil {
 		return "", "", err
 	}
-	commit, err = q.commit(ctx, tree, message, on)
+	return commit, now.digest(), nil
+}
+
+// commit commits what is in the index, and keeps the commit for the attempt.
+func (w *Workspace) commit(ctx context.Context, q *quarantine, message string, on point) (string, error) {
+	s := w.store
+	tree, err := q.writeTree(ctx)
 	if err != nil {
-		return "", "", err
+		return "", err
+	}
+	commit, err := q.commit(ctx, tree, message, on)
+	if err != nil {
+		return "", err
 	}
 	if commit != w.Base {
 		if err := q.seal(ctx, s.git, commit, w.Base); err != nil {
-			return "", "", err
+			return "", err
 		}
 	}
 	s.lastPoint.Store(&point{commit, tree, on.time})
 	refs := fmt.Sprintf("update %[1]s%[2]s %[3]s\nupdate %[1]sfrom/%[2]s %[4]s\n", refsOf(w.Run), w.ref(), commit, w.Base)
-	if _, err := s.refs.input(ctx, refs, "update-ref", "--stdin"); err != nil {
-		return "", "", err
-	}
-	return commit, now.digest(), nil
+	_, err = s.refs.input(ctx, refs, "update-ref", "--stdin")
+	return commit, err
 }
 
 // addAll adds all files to the index, which may have those of a commit of the agent. Links are the submodules of the base, and nested are
@@ -242,8 +248,8 @@ func (w *Workspace) emptySubmodules(ctx context.Context, q *quarantine) (empty [
 	for _, name := range links {
 		info, err := root.Lstat(filepath.FromSlash(name))
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir():
-			continue
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() || isBelowLink(root, name):
+			continue // git records that
 		case err != nil:
 			return nil, err
 		}
@@ -259,6 +265,16 @@ func (w *Workspace) emptySubmodules(ctx context.Context, q *quarantine) (empty [
 		return nil, &SubmoduleError{full}
 	}
 	return empty, nil
+}
+
+// isBelowLink reports whether a part of a path before its end is a link, through which git does not look.
+func isBelowLink(root *os.Root, name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := root.Lstat(filepath.FromSlash(dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func isEmpty(root *os.Root, dir string) (bool, error) {

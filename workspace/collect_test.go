@@ -224,15 +224,23 @@ func TestSubmodulesOfAnAgent(t *testing.T) {
 	f.git(f.repo, "commit", "-qm", "sub")
 	s := f.open()
 	b := f.capture(s, "r1")
+	elsewhere := t.TempDir()
+	f.git(elsewhere, "clone", "-q", sub, "sub")
 	for name, step := range map[string]struct {
 		work func(root, sub string)
 		want string // what git says of the change, and of the file; "": an error
 	}{
-		"nothing":   {func(string, string) {}, "A\twork.txt"},
-		"removed":   {func(_, sub string) { f.no(os.Remove(sub)) }, "D\tlibs/sub\nA\twork.txt"},
-		"a file":    {func(_, sub string) { f.no(os.Remove(sub)); f.write(sub, "x") }, "T\tlibs/sub\nA\twork.txt"},
-		"a link":    {func(_, sub string) { f.no(os.Remove(sub)); f.no(os.Symlink("/", sub)) }, "T\tlibs/sub\nA\twork.txt"},
-		"no parent": {func(root, _ string) { f.no(os.RemoveAll(root + "/libs")); f.write(root+"/libs", "x") }, "A\tlibs\nD\tlibs/sub\nA\twork.txt"},
+		"nothing":                   {func(string, string) {}, "A\twork.txt"},
+		"removed":                   {func(_, sub string) { f.no(os.Remove(sub)) }, "D\tlibs/sub\nA\twork.txt"},
+		"a file":                    {func(_, sub string) { f.no(os.Remove(sub)); f.write(sub, "x") }, "T\tlibs/sub\nA\twork.txt"},
+		"a link":                    {func(_, sub string) { f.no(os.Remove(sub)); f.no(os.Symlink("/", sub)) }, "T\tlibs/sub\nA\twork.txt"},
+		"no parent":                 {func(root, _ string) { f.no(os.RemoveAll(root + "/libs")); f.write(root+"/libs", "x") }, "A\tlibs\nD\tlibs/sub\nA\twork.txt"},
+		"a link elsewhere above it": {func(root, _ string) { f.no(os.RemoveAll(root + "/libs")); f.no(os.Symlink(elsewhere, root+"/libs")) }, "A\tlibs\nD\tlibs/sub\nA\twork.txt"},
+		"a link above it": {func(root, _ string) {
+			f.no(os.RemoveAll(root + "/libs"))
+			f.mkdir(root + "/ignored/sub")
+			f.no(os.Symlink("ignored", root+"/libs"))
+		}, "A\tlibs\nD\tlibs/sub\nA\twork.txt"},
 		"a directory of files after a commit": {func(root, sub string) {
 			f.git(root, "rm", "-q", "--cached", "libs/sub")
 			f.git(root, "commit", "-qm", "no submodule")

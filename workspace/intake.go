@@ -38,6 +38,9 @@ func (in *intake) take() error {
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { // the index last: without it, git does not look at the pack
 		return strings.Compare(filepath.Ext(b.Name()), filepath.Ext(a.Name()))
 	})
+	if err := os.MkdirAll(filepath.Join(in.objects, "pack"), 0o777); err != nil {
+		return reason(err, in.objects)
+	}
 	for _, e := range entries {
 		to := filepath.Join(in.objects, "pack", e.Name())
 		if err := os.Rename(filepath.Join(in.dir, "pack", e.Name()), to); err != nil {

@@ -91,6 +91,13 @@ func TestRepositoriesOfAnAgent(t *testing.T) {
 			f.no(os.Rename(root+"/sub/.git", root+"/../gitdir"))
 			f.no(os.Symlink(root+"/../gitdir", root+"/sub/.git"))
 		}, []string{"sub"}},
+		"names that mean something to git": {func(f *fixture, root string, y spy) {
+			f.nest(root+"/:(top)sub", y)
+			f.nest(root+"/*", y)
+			f.nest(root+"/:!ignored", y)
+			f.nest(root+"/ignored", y)
+			f.write(root+"/.gitignore", ":!ignored\nignored\n")
+		}, []string{"*", ":(top)sub"}},
 		"two": {func(f *fixture, root string, y spy) { f.nest(root+"/b", y); f.nest(root+"/a/in", y) }, []string{"a/in", "b"}},
 		"ignored": {func(f *fixture, root string, y spy) {
 			f.nest(root+"/ignored/sub", y)

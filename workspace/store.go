@@ -171,21 +171,8 @@ func belongsTo(top, gitDir string) error {
 // settle takes over what concerns files from the user's configuration.
 func (s *Store) settle(u *user, config []string) error {
 	s.user = u
-	repo := repository{parent: filepath.Join(s.dir, "temp"), format: "sha1"}
-	if u != nil {
-		repo.format = u.format
-		var err error
-		if repo.shallow, err = os.ReadFile(u.shallow); ignoreMissing(err) != nil {
-			return err
-		}
-	}
-	withRefs := repo
-	withRefs.store = filepath.Join(s.dir, "store.git")
-	s.git = git{dir: s.dir, repo: &repo, objects: s.objects(), env: []string{"GIT_OBJECT_DIRECTORY=" + s.objects()}} // whoever calls may be in a directory that is removed
-	s.tree, s.refs = s.git, s.git
-	s.refs.repo = &withRefs
-	if u == nil {
-		return nil
+	if err := s.ownRepositories(); err != nil || u == nil {
+		return err
 	}
 	if home, err := os.UserConfigDir(); err == nil {
 		u.globalExcludes = filepath.Join(home, "git", "ignore")
@@ -216,6 +203,24 @@ func (s *Store) settle(u *user, config []string) error {
 		}
 		u.globalExcludes = file
 	}
+	return nil
+}
+
+// ownRepositories sets how git works with the store.
+func (s *Store) ownRepositories() error {
+	repo := repository{parent: filepath.Join(s.dir, "temp"), format: "sha1"}
+	if s.user != nil {
+		repo.format = s.user.format
+		var err error
+		if repo.shallow, err = os.ReadFile(s.user.shallow); ignoreMissing(err) != nil {
+			return err
+		}
+	}
+	withRefs := repo
+	withRefs.store = filepath.Join(s.dir, "store.git")
+	s.git = git{dir: s.dir, repo: &repo, objects: s.objects(), env: []string{"GIT_OBJECT_DIRECTORY=" + s.objects()}} // whoever calls may be in a directory that is removed
+	s.tree, s.refs = s.git, s.git
+	s.refs.repo = &withRefs
 	return nil
 }
 
