@@ -196,6 +196,9 @@ func (r *Run) following(ctx context.Context, f Front) (driver.Work, func(), erro
 		var replies *Replies
 		if replies, err = r.Replies(ctx); err == nil {
 			w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
+			w.Replan = func(pin *driver.Pin) (driver.Work, error) {
+				return driver.Work{ScriptAll: replies.CoversAll(pin.Bundle)}, nil
+			}
 		}
 	}
 	if err != nil {

@@ -131,6 +131,7 @@ func until(ctx context.Context, so func() (bool, error)) error {
 // runsWorkflow runs workflows of the project until stop is called, and makes no attempts.
 func (d *Driver) runsWorkflow(identity string) (stop func(), err error) {
 	c := d.newCrew(driver.Worker{Resolve: anything})
+	c.aside = true
 	w := worker.New(d.client, d.o.Queue, worker.Options{Identity: identity, LocalActivityWorkerOnly: true, DisableRegistrationAliasing: true, DeadlockDetectionTimeout: slow})
 	c.registerFlow(w)
 	return w.Stop, w.Start()

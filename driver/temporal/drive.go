@@ -66,7 +66,7 @@ func (d *Driver) newSession(run string, w driver.Work, known int) *session {
 	return &session{
 		d: d, id: run, w: w, known: known, tails: map[attemptKey]chan struct{}{}, script: driver.Scripting{Script: w.Script, All: w.ScriptAll},
 		asked: map[string]shown{}, left: map[string]bool{}, mail: make(chan func() error), over: make(chan struct{}),
-		replies: map[string]scripted{}, execs: map[attemptKey]agent.Executor{}, moved: make(chan struct{}), hurry: make(chan struct{}, 1),
+		replies: map[string]scripted{}, execs: map[attemptKey]agent.Executor{}, moved: make(chan struct{}), hurry: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 }
 
@@ -99,6 +99,10 @@ type session struct {
 	lacks   string // what the run lacks to go on, as it was told
 	script  driver.Scripting
 	replies map[string]scripted // to questions, until they are given
+
+	ended  chan struct{} // closed when result and wrong are set, for a worker
+	result engine.Result
+	wrong  error
 
 	execution string // with which this process has just created the run; otherwise ""
 
@@ -264,6 +268,11 @@ func (s *session) see(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 		s.seen.Facts(r.Facts())
 	}
 	s.script.Happened(e.Event)
+	if _, ok := e.Event.(*engine.Replanned); ok && s.w.Script != nil && s.w.Replan != nil {
+		if now, err := s.w.Replan(s.pin()); err == nil { // otherwise it goes on as before
+			s.script.All = now.ScriptAll
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ev, ok := e.Event.(*engine.TaskEnded); ok {
@@ -394,17 +403,22 @@ func (s *session) planned() string {
 	if s.issued == nil {
 		return ""
 	}
-	pin := s.mirror.in.Pin
-	if plans := s.mirror.in.Plans; len(plans) > 0 {
-		pin = plans[len(plans)-1]
-	}
-	if s.mirror.machine != nil { // otherwise it reads the input of the workflow
-		pin = s.mirror.pin
-	}
+	pin := s.pin()
 	if s.pinned != pin {
 		s.pinned, s.plan = pin, digestOf(pin)
 	}
 	return s.plan
+}
+
+// pin returns what the run works with.
+func (s *session) pin() *driver.Pin {
+	if s.mirror.machine != nil { // otherwise it reads the input of the workflow
+		return s.mirror.pin
+	}
+	if plans := s.mirror.in.Plans; len(plans) > 0 {
+		return plans[len(plans)-1]
+	}
+	return s.mirror.in.Pin
 }
 
 // tail shows the observer what an attempt prints on a worker, until it has ended.
@@ -455,7 +469,7 @@ func (s *session) ask() {
 		}
 	}
 	for _, q := range questions {
-		if a, ok := s.replies[q.ID]; ok {
+		if a, ok := s.replies[q.ID]; ok && s.current() {
 			delete(s.replies, q.ID)
 			s.asked[q.ID] = shown{digest: q.Digest}
 			s.later(q, a)
@@ -470,6 +484,12 @@ func (s *session) ask() {
 			leave()
 		}
 	}
+}
+
+// current reports whether the run works with the plan whose script this is. If not, the script of the newer one answers.
+func (s *session) current() bool {
+	pin := s.pin()
+	return s.w.Pin == nil || pin != nil && s.w.Pin.Plan == pin.Plan
 }
 
 // post lets the goroutine of drive do something, unless it has ended.

@@ -124,6 +124,8 @@ type workshop interface {
 	tidy(snapshot int)
 	issue(run string, c command)
 	ended(run string, key attemptKey)
+	// heed is told what a run with a script works with, and the number of its newest event, while a question is open.
+	heed(run string, pin *driver.Pin, seq int)
 	// allows says why a run cannot go on with a plan here.
 	allows(run string, plan *driver.Pin) error
 	// past returns what is archived of a run, which does not change.
@@ -191,6 +193,9 @@ func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
 		return ending{}, err
 	}
 	for f.show(); !f.m.over; f.show() {
+		if len(f.m.pin.Replies) > 0 && len(f.m.run.Questions()) > 0 {
+			w.heed(in.Run, f.m.pin, f.m.run.Seq())
+		}
 		if err := f.wait(); err != nil {
 			return ending{}, err
 		}

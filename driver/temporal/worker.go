@@ -88,7 +88,9 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	if w.Ready != nil {
 		w.Ready(append([]string{d.project}, w.Queues...))
 	}
-	go c.scripted(ctx)
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	go c.scripted(looking)
 	select {
 	case <-ctx.Done():
 		interrupt()
@@ -133,13 +135,16 @@ type crew struct {
 	last    []driver.AttemptID    // attempts that ended since the worker leaves; nil before
 
 	objections map[objection]bool // that were told
+	heeding    map[string]*heeded // runs with a script
+	closed     bool
+	aside      bool // it only runs workflows, for a moment, and answers nothing
 }
 
 func (d *Driver) newCrew(w driver.Worker) *crew {
 	identity := processName()
 	return &crew{
 		d: d, w: w, identity: identity, stays: workerQueue(d.o.Queue, w.Name), queue: d.o.Queue + "/process/" + identity, issued: newIssued(!w.Trusting), slots: newSlots(w.Most),
-		plans: map[planKey]*plan{}, waiting: map[string]chan reply{}, objections: map[objection]bool{},
+		plans: map[planKey]*plan{}, waiting: map[string]chan reply{}, objections: map[objection]bool{}, heeding: map[string]*heeded{},
 	}
 }
 
@@ -175,12 +180,14 @@ type plan struct {
 	ends     []func()
 	follows  *session // of a run with a script, or whose workflow runs elsewhere; nil: not yet
 	unfollow func()   // ends it
+	ended    bool
 }
 
 // end frees what a run was driven with.
 func (p *plan) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.ended = true
 	if p.unfollow != nil {
 		p.unfollow()
 	}
@@ -248,6 +255,10 @@ func (p *plan) stands() bool {
 func (c *crew) resolved(ctx context.Context, key planKey) (p *plan, done func(), err error) {
 	var idle []*plan
 	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, nil, refuse(errEnded)
+	}
 	p = c.plans[key]
 	if p == nil {
 		p = &plan{ready: make(chan struct{})}
@@ -351,6 +362,7 @@ func (c *crew) dismiss() (idle []*plan) {
 
 func (c *crew) close() {
 	c.mu.Lock()
+	c.closed = true
 	plans := slices.AppendSeq(slices.Clone(c.stale), maps.Values(c.plans))
 	c.mu.Unlock()
 	for _, p := range plans {
@@ -368,27 +380,6 @@ func (c *crew) settle() {
 			m, err := c.d.mirror(ctx, id.Run, nil)
 			return err == nil && m.attempts[attemptKey{id.Address, id.Attempt}] == nil, err
 		})
-	}
-}
-
-// scripted follows the runs with a script that are not over: nothing may happen in them before the script answers. It tells
-// which runs need a worker with another store.
-func (c *crew) scripted(ctx context.Context) {
-	defer func() { _ = recover() }() // whatever somebody has sent, this worker goes on
-	found, err := c.d.executions(ctx, " AND ExecutionStatus = 'Running'")
-	if err != nil {
-		return // those that go on are followed anyway
-	}
-	for run, e := range found {
-		about, err := c.d.factsOf(e)
-		if errors.Is(err, errStore) {
-			c.tellsRefusal(driver.AttemptID{Run: run}, err)
-		}
-		if err == nil && about.Scripted {
-			if pin, err := c.d.Pin(ctx, run); err == nil {
-				c.answer(run, pin)
-			}
-		}
 	}
 }
 
@@ -418,7 +409,10 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 	}
 	w := &working{Work: p.driven(), task: c.issued.task(j, p.digest), done: done}
 	if w.Script != nil || w.task == nil && !c.w.Trusting {
-		w.exec, w.task, err = c.follow(p, j.Run).attempt(ctx, j, p.digest)
+		var s *session
+		if s, err = c.follow(p, j.Run); err == nil {
+			w.exec, w.task, err = s.attempt(ctx, j, p.digest)
+		}
 		if err == nil && w.task == nil && !c.w.Trusting {
 			err = refuse(notAsked(j.Run))
 		}
@@ -457,7 +451,6 @@ func (u unable) Run(context.Context, string, *engine.StartTask, driver.Attempt) 
 func (c *crew) begins(in *begin) {
 	c.tidy(len(in.Snapshot)) // the state of the last execution
 	c.issued.clear(in.Run)
-	c.answer(in.Run, in.Pin)
 }
 
 // leaves is called when the workflow of a run no longer runs here: it is over, or the SDK needs its place for another one.
@@ -468,56 +461,6 @@ func (c *crew) leaves(run string) { c.issued.clear(run) }
 func (c *crew) tidy(snapshot int) {
 	if snapshot > 1<<20 { // the state takes ten times as much
 		runtime.GC()
-	}
-}
-
-// answer lets the script of a run, if it has one, answer questions, also without an attempt.
-func (c *crew) answer(run string, pin *driver.Pin) {
-	if pin == nil || len(pin.Replies) == 0 {
-		return
-	}
-	go func() {
-		if p, done, err := c.plan(context.Background(), run, pin.Plan); err == nil {
-			defer done()
-			if p.driven().Script != nil {
-				c.follow(p, run)
-			}
-		}
-	}()
-}
-
-// follow returns the session that counts what a script has replied, and knows what the run has asked for.
-func (c *crew) follow(p *plan, run string) *session {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.follows != nil {
-		select {
-		case <-p.follows.over: // the run waits or has ended; if it goes on, a new one counts from the beginning
-		default:
-			return p.follows
-		}
-		c.renew(p, run)
-	}
-	w := p.work
-	w.Elsewhere, w.Patience = true, idleFor
-	p.follows = c.d.newSession(run, w, 0)
-	p.follows.issued = newIssued(!c.w.Trusting)
-	ctx, stop := context.WithCancel(context.Background())
-	p.unfollow = stop
-	go func(s *session) {
-		defer stop()
-		_, _ = s.drive(ctx) // its errors are those of reading; then the next attempt begins anew
-	}(p.follows)
-	return p.follows
-}
-
-// renew gets a new script: it counts, so each session needs its own. The caller holds p.mu.
-func (c *crew) renew(p *plan, run string) {
-	if p.work.Script == nil {
-		return
-	}
-	if w, end, err := c.w.Resolve(context.Background(), run, p.pin); err == nil {
-		p.work.Script, p.ends = w.Script, append(p.ends, end)
 	}
 }
 
