@@ -506,9 +506,9 @@ func TestWorkersSeeRevocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, any := range []bool{false, true} {
+	for _, everything := range []bool{false, true} {
 		trusts()
-		if err := p.Work(t.Context(), hocket.Worker{AcceptAny: any}); err != nil {
+		if err := p.Work(t.Context(), hocket.Worker{AcceptAny: everything}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
