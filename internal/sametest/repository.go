@@ -101,7 +101,12 @@ func git(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-var commitID = regexp.MustCompile(`\b(?:[0-9a-f]{40}|[0-9a-f]{12})\b`)
+var (
+	commitID = regexp.MustCompile(`\b(?:[0-9a-f]{40}|[0-9a-f]{12})\b`)
+	onWorker = regexp.MustCompile(` on worker [^\s"]+`)
+)
 
-// Masked replaces the ids of commits in a trace, which differ from run to run.
-func Masked(trace string) string { return commitID.ReplaceAllString(trace, "COMMIT") }
+// Masked replaces the ids of commits in a trace, which differ from run to run, and removes on which worker something has landed.
+func Masked(trace string) string {
+	return onWorker.ReplaceAllString(commitID.ReplaceAllString(trace, "COMMIT"), "")
+}
