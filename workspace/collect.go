@@ -516,7 +516,7 @@ func (w *Workspace) keepRound(ctx context.Context, r Round) error {
 	}
 	ref := w.roundRef(len(before) + 1)
 	refs := fmt.Sprintf("update %[1]s%[2]s %[3]s\nupdate %[1]sfrom/%[2]s %[4]s\n", refsOf(w.Run), ref, r.Commit, r.Base)
-	_, err = w.store.git.input(ctx, refs, "update-ref", "--stdin")
+	_, err = w.store.refs.input(ctx, refs, "update-ref", "--stdin")
 	return err
 }
 
