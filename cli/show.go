@@ -50,6 +50,7 @@ type shownTail struct {
 	Started time.Time `json:"started"`
 	Driven  bool      `json:"driven"`
 	Origin  string    `json:"origin,omitempty"`
+	Stalled string    `json:"stalled,omitempty"` // what it lacks to go on by itself, such as a worker
 	Made    *madeText `json:"made,omitempty"` // if a model wrote the workflow
 
 	Plan    *hocket.PlanChange `json:"plan,omitempty"` // the newest one, if it was changed
@@ -83,7 +84,7 @@ func (a *app) printShown(ctx context.Context, r *hocket.Run, s *hocket.State) er
 	if err != nil {
 		return err
 	}
-	tail := shownTail{runTail: newTail(s.Result), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Made: newMade(made), Plan: s.Plan, Waiting: a.waitingList(s)}
+	tail := shownTail{runTail: newTail(s.Result), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Stalled: s.Stalled, Made: newMade(made), Plan: s.Plan, Waiting: a.waitingList(s)}
 	return a.printRun(ctx, r, head, unsentSteps(s.Result.Steps), tail)
 }
 

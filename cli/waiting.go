@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,20 +81,21 @@ type choice struct {
 	command string
 	word    string // in the command, that tells it from the others
 	about   string // what it means; may be ""
+	free    bool   // any text
 }
 
 // choices lists how a question can be answered.
 func (a *app) choices(run string, q hocket.Question) (list []choice) {
 	if q.Kind == engine.ReplanQuestion {
 		words := strings.Replace(a.self("replan", run, "WORDS", "--resume"), " WORDS ", ` "WORDS" `, 1)
-		list = append(list, choice{words, "WORDS", "a model changes the plan as you say"}, choice{a.replanCommand(run), "FILE", "continue with a new plan"})
+		list = append(list, choice{command: words, word: "WORDS", about: "a model changes the plan as you say"}, choice{command: a.replanCommand(run), word: "FILE", about: "continue with a new plan"})
 	}
-	custom := choice{a.answerCommand(run, q, anyAnswer(q)), anyAnswer(q), ""}
+	custom := choice{command: a.answerCommand(run, q, anyAnswer(q)), word: anyAnswer(q), free: true}
 	if q.Custom && q.Kind == engine.BudgetQuestion {
 		list = append(list, custom)
 	}
 	for _, o := range q.Options {
-		list = append(list, choice{a.answerCommand(run, q, o.Value), view.Line(o.Value), aboutOption(o.Label, o.Value, o.Description)})
+		list = append(list, choice{command: a.answerCommand(run, q, o.Value), word: view.Line(o.Value), about: aboutOption(o.Label, o.Value, o.Description)})
 	}
 	if q.Custom && q.Kind != engine.BudgetQuestion {
 		if len(q.Options) > 0 {
@@ -113,15 +115,20 @@ func meanings(choices []choice, style view.Style) string {
 			column = max(column, w)
 		}
 	}
+	some := slices.ContainsFunc(choices, func(c choice) bool { return c.about != "" && !c.free }) // then the others look missing
 	var b strings.Builder
 	for _, c := range choices {
-		if c.about == "" {
+		if c.about == "" && (!some || c.free) {
 			continue
 		}
 		if b.Len() == 0 {
 			b.WriteString("\n")
 		}
 		b.WriteString(strings.Repeat(" ", indent) + c.word)
+		if c.about == "" {
+			b.WriteString("\n")
+			continue
+		}
 		before := strings.Repeat(" ", max(column-view.Width(c.word), 0)+gap)
 		if view.Width(c.word) > column {
 			before = "\n" + strings.Repeat(" ", indent+column+gap)

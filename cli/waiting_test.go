@@ -39,3 +39,17 @@ to answer:
 		t.Errorf("%s\nwant%s", got, want)
 	}
 }
+
+// If one answer is explained, the others are listed beside it.
+func TestMeaningsOfAnswers(t *testing.T) {
+	free := choice{word: "TEXT", about: "any other text", free: true}
+	for want, choices := range map[string][]choice{
+		"\n  staging\n  production  Production\n  TEXT        any other text\n": {{word: "staging"}, {word: "production", about: "Production"}, free},
+		"\n  TEXT  any other text\n": {{word: "yes"}, {word: "no"}, free},
+		"":                           {{word: "yes"}, {word: "no"}},
+	} {
+		if got := meanings(choices, view.Style{}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
