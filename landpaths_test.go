@@ -19,7 +19,7 @@ renamed "caf\xe9" from "a, b"
 deleted "zz, and 0 more"
 renamed src/new.go from src/old.go
 `
-	const heading = "… the diff is longer. Of 5 files, 5 are not or not completely shown:\n"
+	const heading = "… the diff is longer. Not completely shown (5 of 5 files):\n"
 	if got := unshown(d, ""); got != heading+want {
 		t.Errorf("%s, want %s", got, heading+want)
 	}
@@ -38,12 +38,12 @@ func TestUnshownFiles(t *testing.T) {
 	files := []workspace.File{{Path: "a", Status: workspace.Modified}, {Path: "b", Status: workspace.Retyped}, {Path: "c", Status: workspace.Added}, {Path: "d", Status: workspace.Added}}
 	const a, b, c = "diff --git a/a b/a\n+diff --git a/x b/x\n", "diff --git a/b b/b\n-x\ndiff --git a/b b/b\n+y\n", "diff --git a/c b/c\n"
 	for patch, want := range map[string]string{
-		"":                                  "4 are not or not completely shown:\nmodified a\n",
-		a:                                   "4 are not or not completely shown:\nmodified a\n",
-		a + b[:20]:                          "3 are not or not completely shown:\n",
-		a + b:                               "3 are not or not completely shown:\n",
-		a + b + c:                           "2 are not or not completely shown:\nadded c\nadded d\n",
-		a + b + c + "diff --git a/d b/d\n+": "1 is not or not completely shown:\nadded d\n",
+		"":                                  "(4 of 4 files):\nmodified a\n",
+		a:                                   "(4 of 4 files):\nmodified a\n",
+		a + b[:20]:                          "(3 of 4 files):\n",
+		a + b:                               "(3 of 4 files):\n",
+		a + b + c:                           "(2 of 4 files):\nadded c\nadded d\n",
+		a + b + c + "diff --git a/d b/d\n+": "(1 of 4 files):\nadded d\n",
 	} {
 		if got := unshown(workspace.Diff{Truncated: true, Files: files, Patch: patch}, ""); !strings.Contains(got, want) {
 			t.Errorf("after %q: %s, want %s", patch, got, want)

@@ -320,7 +320,7 @@ func unshown(d workspace.Diff, hint string) string {
 	const most = 1000
 	missing := d.Files[completeFiles(d):]
 	var list strings.Builder
-	fmt.Fprintf(&list, "… the diff is longer%s. Of %d %s, %s not or not completely shown:\n", hint, len(d.Files), plural(len(d.Files), "file"), isOrAre(len(missing)))
+	fmt.Fprintf(&list, "… the diff is longer%s. Not completely shown (%d of %d files):\n", hint, len(missing), len(d.Files))
 	for i, f := range missing {
 		if i == most {
 			fmt.Fprintf(&list, "… and %d more\n", len(missing)-most)
@@ -348,12 +348,4 @@ func completeFiles(d workspace.Diff) int {
 		}
 	}
 	return len(d.Files)
-}
-
-// isOrAre returns a number with the verb that belongs to it.
-func isOrAre(n int) string {
-	if n == 1 {
-		return "1 is"
-	}
-	return fmt.Sprintf("%d are", n)
 }

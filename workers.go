@@ -141,12 +141,12 @@ func (p *Project) programs() (names []string) {
 func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance) (driver.Work, func(), error) {
 	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
 	r.pin = pin
+	at := time.Now().UTC() // before anything is decided, so that a revocation in between counts
 	definition, err := accepted.check(r.id, pin)
 	if err != nil {
 		return fail(err)
 	}
 	p := r.p.steady()
-	at := time.Now().UTC() // before anything is decided, so that a revocation in between counts
 	if err := errors.Join(accepted.checkReplies(ctx, r), accepted.stands(p)); err != nil {
 		return fail(err)
 	}

@@ -51,7 +51,7 @@ type shownTail struct {
 	Driven  bool      `json:"driven"`
 	Origin  string    `json:"origin,omitempty"`
 	Stalled string    `json:"stalled,omitempty"` // what it lacks to go on by itself, such as a worker
-	Made    *madeText `json:"made,omitempty"` // if a model wrote the workflow
+	Made    *madeText `json:"made,omitempty"`    // if a model wrote the workflow
 
 	Plan    *hocket.PlanChange `json:"plan,omitempty"` // the newest one, if it was changed
 	Waiting []waitingFor       `json:"waiting"`

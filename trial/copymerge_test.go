@@ -214,14 +214,14 @@ func TestCopyOfSeveralConflicts(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	// resolving resolves the nth conflict, and fails at those that are named.
-	resolving := func(fails map[int]error) *coder {
+	resolving := func(fails map[int]func() error) *coder {
 		resolved := 0
 		return &coder{says: func(task *agent.Task) (string, error) {
 			switch {
 			case strings.Contains(task.Prompt, "Resolve"):
 				resolved++
-				if err := fails[resolved]; err != nil {
-					return "", err
+				if fail := fails[resolved]; fail != nil {
+					return "", fail()
 				}
 				write(t, task.Dir, "shared.txt", fmt.Sprintf("first\n%d\nlast\n", resolved))
 				scratch := filepath.Join(task.Dir, "scratch.txt")
@@ -235,21 +235,21 @@ func TestCopyOfSeveralConflicts(t *testing.T) {
 		}}
 	}
 	const byAgent = "{agent: coder, prompt: Resolve}"
-	quota := func(wait time.Duration) error {
-		return &agent.Error{Kind: agent.Quota, Message: "used up", Until: time.Now().Add(wait)}
+	quota := func(wait time.Duration) map[int]func() error {
+		return map[int]func() error{2: func() error { return &agent.Error{Kind: agent.Quota, Message: "used up", Until: time.Now().Add(wait)} }}
 	}
 	for _, c := range []struct {
 		name, by string
-		fails    map[int]error
+		fails    map[int]func() error
 		answers  []string
 		rounds   int      // that are recorded
 		tape     []string // what is in them
 		output   string
 	}{
 		{"an agent", byAgent, nil, nil, 2, []string{"output: ok 2", "path: scratch.txt", "text: x", "deleted: true"}, "2"},
-		{"an agent that fails at the second", byAgent, map[int]error{2: agent.Errorf("oh")}, nil, 4, []string{"message: oh", "output: ok 4"}, "4"},
-		{"an agent that waits for its quota", byAgent, map[int]error{2: quota(10 * time.Second)}, nil, 3, []string{"kind: quota", "output: ok 4"}, "4"},
-		{"an agent whose quota is there again", byAgent, map[int]error{2: quota(-time.Second)}, nil, 4, []string{"kind: quota", "attempt: 2", "output: ok 4"}, "4"},
+		{"an agent that fails at the second", byAgent, map[int]func() error{2: func() error { return agent.Errorf("oh") }}, nil, 4, []string{"message: oh", "output: ok 4"}, "4"},
+		{"an agent that waits for its quota", byAgent, quota(10 * time.Second), nil, 3, []string{"kind: quota", "output: ok 4"}, "4"},
+		{"an agent whose quota is there again", byAgent, quota(-time.Second), nil, 4, []string{"kind: quota", "attempt: 2", "output: ok 4"}, "4"},
 		{"a person", "human", nil, []string{"resolved", "resolved"}, 2, []string{"person"}, "person"},
 		{"a person who gives up at the second", "human", nil, []string{"resolved", "give up"}, 2, []string{"output: give up", "which nobody resolved"}, ""},
 	} {

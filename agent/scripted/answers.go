@@ -81,8 +81,8 @@ func (g gate) takes(answer string) bool {
 	return offered || g.custom
 }
 
-// Takes reports whether a question at an address has a reply that it accepts.
+// Takes reports whether a question at an address has replies that it accepts, whichever is the next one.
 func (r *Replies) Takes(address, node string, options []workflow.Option, custom bool) bool {
 	key, ok := r.key(address, node)
-	return ok && slices.ContainsFunc(r.lists[key], func(reply Reply) bool { return gate{options, custom}.takes(reply.Output) })
+	return ok && !slices.ContainsFunc(r.lists[key], func(reply Reply) bool { return !gate{options, custom}.takes(reply.Output) })
 }

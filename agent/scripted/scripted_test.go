@@ -381,9 +381,9 @@ func TestQuestionsAreAnsweredByName(t *testing.T) {
 
 // A question takes a reply if the replies have one for its address that it offers.
 func TestTakes(t *testing.T) {
-	r := parse(t, "ok: [later, approve]\nround/ok: maybe\n\"*\": approve\n")
+	r := parse(t, "ok: [reject, approve]\nround/ok: maybe\nround#3/ok: [approve, maybe]\n\"*\": approve\n")
 	options := []workflow.Option{{Value: "approve"}, {Value: "reject"}}
-	for address, want := range map[string]bool{"ok": true, "round#2/ok": false, "other": false} {
+	for address, want := range map[string]bool{"ok": true, "round#2/ok": false, "round#3/ok": false, "other": false} {
 		if got := r.Takes(address, address[strings.LastIndexByte(address, '/')+1:], options, false); got != want {
 			t.Errorf("%s: %t", address, got)
 		}

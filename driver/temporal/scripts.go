@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	workflowpb "go.temporal.io/api/workflow/v1"
 )
 
 // The script of a run is in its plan, so every worker can answer from it. One that makes an attempt follows the run to know
@@ -22,6 +24,14 @@ type heeded struct {
 	heard  int         // the events up to which the script has answered everything
 	busy   bool        // somebody follows the run
 	failed time.Time   // when it could not be followed
+	fails  int         // how often in a row
+	noted  time.Time   // when the worker was last told of the run
+}
+
+// due reports whether the run can be followed, or tried again if the worker may not do that: this costs it a look at all its files.
+func (h *heeded) due() bool {
+	const slowest = 5 // after five minutes
+	return !h.busy && time.Since(h.failed) > scriptsEvery<<min(h.fails, slowest)-scriptsEvery
 }
 
 // heed lets the script of a run, if it has one, answer questions that may have been open after an event.
@@ -40,10 +50,14 @@ func (c *crew) heed(run string, pin *driver.Pin, seq int) {
 		c.heeding[run] = h
 	}
 	if h.pin == nil || seq >= h.asked {
+		if h.pin != nil && h.pin.Plan != pin.Plan {
+			h.fails = 0 // it may be one that the worker may follow
+		}
 		h.pin = pin
 	}
+	h.noted = time.Now()
 	h.asked = max(h.asked, seq)
-	if !h.busy && h.heard < h.asked && time.Since(h.failed) > lookEvery {
+	if h.heard < h.asked && h.due() {
 		h.busy = true
 		go c.follows(run, h)
 	}
@@ -54,7 +68,18 @@ func (c *crew) heeds(run string, seq int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.heeding[run]
-	return h == nil || !h.busy && h.heard < seq
+	if h == nil {
+		return true
+	}
+	h.noted = time.Now()
+	return h.heard < seq && h.due()
+}
+
+// forgets forgets runs that are not listed any more.
+func (c *crew) forgets() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.heeding, func(_ string, h *heeded) bool { return !h.busy && time.Since(h.noted) > idleFor })
 }
 
 // follows follows a run with a script until there is nothing more that the worker knows of. The run may have got another
@@ -64,7 +89,11 @@ func (c *crew) follows(run string, h *heeded) {
 		c.mu.Lock()
 		pin := h.pin
 		c.mu.Unlock()
-		s, err := c.followed(run, pin)
+		var s *session
+		err := guard(run, func() (err error) { // whatever somebody has sent, this worker goes on
+			s, err = c.followed(run, pin)
+			return err
+		})
 		c.mu.Lock()
 		again := c.hears(run, h, pin, s, err)
 		c.mu.Unlock()
@@ -83,12 +112,12 @@ func (c *crew) hears(run string, h *heeded, pin *driver.Pin, s *session, err err
 	again = h.pin.Plan != pin.Plan
 	switch {
 	case err != nil:
-		h.failed = time.Now() // the next event, or the next look for runs, begins anew
+		h.failed, h.fails = time.Now(), h.fails+1 // a later event, or a later look for runs, begins anew
 	case s.result.Status.Done():
 		delete(c.heeding, run)
 		again = false
 	case s.current():
-		h.heard = max(h.heard, s.seq)
+		h.heard, h.fails = max(h.heard, s.seq), 0
 		again = again || h.heard < h.asked
 	}
 	h.busy = again
@@ -137,23 +166,27 @@ func (c *crew) findScripts(ctx context.Context, which string) error {
 		return err
 	}
 	for run, e := range found {
-		about, wrong := c.d.factsOf(e)
-		if errors.Is(wrong, errStore) {
-			c.tellsRefusal(driver.AttemptID{Run: run}, wrong)
-		}
-		if wrong != nil || !about.Scripted || !c.heeds(run, about.Seq) {
-			continue
-		}
-		wrong = guard(run, func() error { // whatever somebody has sent, this worker goes on
-			pin, wrong := c.d.Pin(ctx, run)
-			if wrong == nil {
-				c.heed(run, pin, about.Seq)
-			}
-			return wrong
-		})
-		if away(wrong) {
+		if wrong := guard(run, func() error { return c.heedFound(ctx, run, e) }); away(wrong) {
 			err = cmp.Or(err, wrong)
 		}
+	}
+	c.forgets()
+	return err
+}
+
+// heedFound follows a run that was found if it has a script.
+func (c *crew) heedFound(ctx context.Context, run string, e *workflowpb.WorkflowExecutionInfo) error {
+	about, err := c.d.factsOf(e)
+	if errors.Is(err, errStore) {
+		c.tellsRefusal(driver.AttemptID{Run: run}, err)
+		return nil
+	}
+	if err != nil || !about.Scripted || !c.heeds(run, about.Seq) {
+		return nil //nolint:nilerr // it is none that this worker can read
+	}
+	pin, err := c.d.Pin(ctx, run)
+	if err == nil {
+		c.heed(run, pin, about.Seq)
 	}
 	return err
 }
