@@ -75,15 +75,15 @@ func TestKilledLandingIsTakenBack(t *testing.T) {
 		if !strings.Contains(got.out, "the process of run "+run+" was killed while it landed a change") || !strings.Contains(got.out, "`hocket cancel "+run+"`") {
 			t.Errorf("doctor: %s%s", got.out, got.err)
 		}
-		if _, err := os.Stat(filepath.Join(p.dir, ".git", "index.lock")); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the index is locked: %v", err)
-		}
 		args := []string{"cancel", run}
 		if end == "run" {
 			args = []string{"run", "w.yml"}
 		}
 		if got := p.call(args...); !strings.Contains(got.out+got.err, "the landing of run "+run+", whose process was killed, was taken back") {
 			t.Errorf("%s: %d %s%s", end, got.code, got.out, got.err)
+		}
+		if _, err := os.Stat(filepath.Join(p.dir, ".git", "index.lock")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the index is locked: %v", err)
 		}
 		if got := p.git("status", "--porcelain"); got != "" {
 			t.Errorf("%s has left %s", end, got)
