@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,9 @@ type intent struct {
 	Changes  []move  `json:"changes,omitempty"`  // of the files
 	Index    []move  `json:"index,omitempty"`    // of the index
 	Trees    [2]tree `json:"trees"`              // of the index, before and after
+	// Temp is part of the names of temporary files. It is a secret until the change is approved: a change that had files with these names
+	// could let the landing take them for its own.
+	Temp string `json:"temp"`
 	// Dirs are the directories of changed files that existed before, with their permissions.
 	Dirs     map[string]fs.FileMode `json:"dirs,omitempty"`
 	Done     bool                   `json:"done"`
@@ -219,7 +223,7 @@ func (s *Store) intend(ctx context.Context, l Landing, c *checkout) (*intent, er
 	in := &intent{
 		Landed: Landed{Commit: p.commit, Ref: p.Ref, Files: len(p.Diff.Files)},
 		Run:    l.Run, Root: s.root, Digest: p.Digest, Approval: l.Approval, Head: p.head.commit, dir: s.intentDir(l), checkout: c,
-		changed: map[int]bool{},
+		Temp: strings.ToLower(rand.Text()), changed: map[int]bool{},
 	}
 	if l.How == AsBranch {
 		in.Head = ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -177,6 +178,56 @@ func TestLandNotIntoGit(t *testing.T) {
 				t.Errorf("%s: error %v", how, err)
 			}
 		}
+	}
+}
+
+// TestLandNoTemporaryFiles has changes with files that look like those of a landing. It must not take them for its own.
+func TestLandNoTemporaryFiles(t *testing.T) {
+	f := newFixture(t)
+	f.put("dir/.hocket-notes", "old\n")
+	f.git(f.repo, "add", "-A")
+	f.git(f.repo, "commit", "-qm", "second")
+	s := f.open()
+	b := f.capture(s, "r1")
+	for _, name := range []string{".hocket-x", "dir/.HOCKET-0123-1-held"} {
+		c := f.change(s, "step", b.Commit, map[string]string{name: "evil\n"})
+		for _, how := range []How{AsPatch, AsCommit} {
+			_, err := s.Plan(t.Context(), Landing{ID: "land", Run: "r1", How: how, Base: b.Commit, Commit: c}, 1<<20)
+			if err == nil || !strings.Contains(err.Error(), "it adds "+name) {
+				t.Errorf("%s as a %s: %v", name, how, err)
+			}
+		}
+	}
+	c := f.change(s, "step", b.Commit, map[string]string{"dir/.hocket-notes": "new\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
+	first := f.intend(s, l)
+	f.done(s.undo(t.Context(), first))
+	second := f.intend(s, l)
+	if first.tempName(0) == second.tempName(0) {
+		t.Errorf("two landings have the temporary file %s", first.tempName(0))
+	}
+	again, err := second.checkout.read(second.dir)
+	f.no(err)
+	if again.tempName(0) != second.tempName(0) {
+		t.Errorf("the temporary file %s is %s after the landing was killed", second.tempName(0), again.tempName(0))
+	}
+	f.land(s, l)
+	f.status(" M dir/.hocket-notes")
+}
+
+// TestForeignTemporaryFile has a file with the name that a landing needs. The landing fails, and that file stays.
+func TestForeignTemporaryFile(t *testing.T) {
+	f := newFixture(t)
+	_, in := f.landing()
+	f.put(in.tempName(0), "somebody's\n")
+	root, err := os.OpenRoot(f.repo)
+	f.no(err)
+	defer root.Close()
+	if err := in.changeFile(root, 0, after); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("error %v", err)
+	}
+	if got := f.read(f.repo, in.tempName(0)) + f.read(f.repo, "a.txt"); got != "somebody's\none\ntwo\nthree\n" {
+		t.Errorf("the files have %q", got)
 	}
 }
 

@@ -320,10 +320,11 @@ func (in *intent) owns(parent *os.Root, dir string, side int) bool {
 	return err == nil
 }
 
+// tempStart begins the names of all files that a landing has beside those of the user for a moment.
+const tempStart = ".hocket-"
+
 // tempName returns the name of a new file beside the one that it will replace, while it is written.
-func (in *intent) tempName(i int) string {
-	return ".hocket-" + digestOf(filepath.Base(in.dir))[:12] + "-" + strconv.Itoa(i)
-}
+func (in *intent) tempName(i int) string { return tempStart + in.Temp + "-" + strconv.Itoa(i) }
 
 // heldName returns the name of a file that changes places with that of the user: first it is the new one, complete, and then the user's.
 func (in *intent) heldName(i int) string { return in.tempName(i) + "-held" }
@@ -382,7 +383,9 @@ func (in *intent) changeFile(root *os.Root, i, to int) error {
 	if err := removeDirs(dir, name); err != nil {
 		return err
 	}
-	if err := in.writeTemp(dir, i, to); err != nil {
+	if err := in.writeTemp(dir, i, to); errors.Is(err, fs.ErrExist) { // whose it is, is not known
+		return err
+	} else if err != nil {
 		return errors.Join(err, ignoreMissing(dir.Remove(temp)))
 	}
 	if err := in.expect(dir, name, m, 1-to); err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -234,13 +235,17 @@ func (s *Store) checkUnseen(ctx context.Context, d Diff) error {
 	return nil
 }
 
-// checkPaths returns an error if a diff changes what belongs to git or to the store.
+// checkPaths returns an error if a diff changes what belongs to git or to the store, or adds what could be taken for a file of a landing.
 func (s *Store) checkPaths(d Diff) error {
 	dirs := []string{s.dir}
 	if s.user != nil {
 		dirs = append(dirs, s.user.gitDir, filepath.Dir(s.user.objects))
 	}
 	for _, f := range d.Files {
+		base := path.Base(f.Path)
+		if (f.Status == Added || f.Status == Renamed) && len(base) >= len(tempStart) && strings.EqualFold(base[:len(tempStart)], tempStart) {
+			return fmt.Errorf("the change cannot land, because it adds %s, and Hocket uses names that begin with %s for its own files: rename or remove that file in the change, or use land: branch", Shown(f.Path), tempStart)
+		}
 		for _, name := range []string{f.Path, f.From} {
 			file := filepath.Join(s.root, filepath.FromSlash(name))
 			inGit := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
