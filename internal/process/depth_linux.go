@@ -19,6 +19,7 @@ const (
 	unmarked     = uint64(1) << 62
 	depthStep    = uint64(1) << 48
 	deepest      = 1000
+	leastMark    = unmarked - (deepest+2)*depthStep // no command gets one that is less
 )
 
 // inherited returns the depth of this process, before it marked itself.
@@ -35,6 +36,11 @@ func depthBy(limit uint64) int {
 		return 0
 	}
 	return int(min((unmarked-limit)/depthStep, deepest))
+}
+
+// isMark reports whether a number can be the mark of a command, and not what a process has that no run has started.
+func isMark(n uint64) bool {
+	return n < unmarked-depthStep && n > leastMark
 }
 
 // DepthOf returns the depth of another process according to its mark. known is false if the process

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,16 +27,17 @@ func addNote(file string, mark uint64) error {
 }
 
 // EndNoted kills what is left of the commands whose marks are noted in a file: also what has left their process groups and
-// cleared its environment. The error is a *[LeftError] if some still exist. Without a file, there is nothing to end.
+// cleared its environment. What has lowered its mark counts if it works in the directory of the file. The error is a *[LeftError] if some still exist. Without a file, there is nothing to end.
 func EndNoted(file string) error {
 	marks, err := notesIn(file)
 	if err != nil || len(marks) == 0 {
 		return err
 	}
 	const patience = 5 * time.Second // a process may start another meanwhile, and takes a moment to die
+	dir := filepath.Dir(file)
 	var left []int
 	gone(func() bool {
-		left = signalAll(func(pid int) bool { return hasNumber(pid, marks) }, 0, syscall.SIGKILL)
+		left = signalAll(func(pid int) bool { return isNoted(pid, marks, dir) }, 0, syscall.SIGKILL)
 		return len(left) > 0
 	}, patience)
 	if len(left) > 0 {
@@ -44,7 +46,7 @@ func EndNoted(file string) error {
 	return nil
 }
 
-// notesIn reads marks. What is not one, somebody else wrote.
+// notesIn reads marks. What is not one that commands get, somebody else wrote: it may be what every process of the user has.
 func notesIn(file string) (marks []uint64, err error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -57,18 +59,19 @@ func notesIn(file string) (marks []uint64, err error) {
 	const most = 1 << 20
 	text, err := io.ReadAll(io.LimitReader(f, most))
 	for line := range strings.Lines(string(text)) {
-		if mark, err := strconv.ParseUint(strings.TrimSpace(line), 10, 64); err == nil {
+		if mark, err := strconv.ParseUint(strings.TrimSpace(line), 10, 64); err == nil && isMark(mark) {
 			marks = append(marks, mark)
 		}
 	}
 	return marks, err
 }
 
-// hasNumber reports whether a process still runs and has one of the marks. What is in the session of this process is one of its
-// own programs, which it started at the same moment.
-func hasNumber(pid int, marks []uint64) bool {
+// isNoted reports whether a process still runs and has one of the marks, or has lowered its own below all that there are: another process of
+// Hocket, which has one, may look at the directory. What is in the session of this process is
+// one of its own programs, which it started at the same moment.
+func isNoted(pid int, marks []uint64, dir string) bool {
 	limit, known := markOfProcess(pid)
-	if !known || !slices.Contains(marks, limit) {
+	if !known || !slices.Contains(marks, limit) && !(limit <= leastMark && worksIn(pid, dir)) {
 		return false
 	}
 	const state, session = 0, 3
@@ -77,4 +80,37 @@ func hasNumber(pid int, marks []uint64) bool {
 		return false
 	}
 	return len(ours) <= session || string(fields[session]) != string(ours[session])
+}
+
+// worksIn reports whether a process of this user is in a directory, has something open there, or names it in its arguments or environment.
+// What has the key of an attempt does not count: other steps can look at the directory, too.
+func worksIn(pid int, dir string) bool {
+	proc := "/proc/" + strconv.Itoa(pid)
+	env, err := os.ReadFile(proc + "/environ")
+	if err != nil || hasMark(pid, markOf(""), 0) {
+		return false
+	}
+	args, _ := os.ReadFile(proc + "/cmdline") // if it has ended, it does not count anyway
+	if names(string(env), dir) || names(string(args), dir) {
+		return true
+	}
+	open, _ := filepath.Glob(proc + "/fd/*")
+	return slices.ContainsFunc(append(open, proc+"/cwd", proc+"/root", proc+"/exe"), func(link string) bool {
+		to, err := os.Readlink(link)
+		return err == nil && (to == dir || strings.HasPrefix(to, dir+"/"))
+	})
+}
+
+// names reports whether a text has the path of a directory or of something in it.
+func names(text, dir string) bool {
+	for {
+		_, after, found := strings.Cut(text, dir)
+		if !found {
+			return false
+		}
+		if after == "" || !strings.ContainsRune("-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", rune(after[0])) {
+			return true
+		}
+		text = after
+	}
 }
