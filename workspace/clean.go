@@ -381,7 +381,21 @@ func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 		base := strings.TrimSuffix(pack, ".pack")
 		err = errors.Join(err, os.Remove(pack), ignoreMissing(os.Remove(base+".rev")), ignoreMissing(os.Remove(base+".idx")))
 	}
-	return errors.Join(err, s.refs.do(ctx, "pack-refs", "--all"))
+	return errors.Join(err, s.packRefs(ctx))
+}
+
+// packRefs puts our refs into one file. Git can pack only all refs, and removes their files: if there are others, they are not ours.
+func (s *Store) packRefs(ctx context.Context) error {
+	refs, err := s.refs.out(ctx, "for-each-ref", "--format=%(refname)")
+	if err != nil {
+		return err
+	}
+	for ref := range strings.FieldsSeq(refs) {
+		if !strings.HasPrefix(ref, "refs/hocket/") {
+			return nil
+		}
+	}
+	return s.refs.do(ctx, "pack-refs", "--all")
 }
 
 // packAll writes a pack with what some commits need, except for others, and returns its name.

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -482,8 +481,8 @@ func (s *Store) mayHave(ref string) bool {
 	if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(ref))); !errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
-	packed, err := os.ReadFile(filepath.Join(dir, "packed-refs"))
-	return bytes.Contains(packed, []byte(" "+ref+"\n")) || ignoreMissing(err) != nil
+	packed, err := readSmall(filepath.Join(dir, "packed-refs")) // if there is something else, git says so
+	return strings.Contains(packed, " "+ref+"\n") || ignoreMissing(err) != nil
 }
 
 // makeAgain keeps what the attempt left when it was interrupted, if it is made again, or what it has made of a merge so far:

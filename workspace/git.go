@@ -52,7 +52,9 @@ func (g git) command(ctx context.Context, args ...string) (cmd *exec.Cmd, done f
 	env, done := append(g.environ(), g.env...), func() {}
 	if g.repo != nil {
 		var gitDir string
-		if gitDir, done, err = g.repo.make(); err != nil {
+		if gitDir, done, err = g.repo.make(); errors.As(err, new(*DamagedError)) {
+			return nil, nil, err
+		} else if err != nil {
 			return nil, nil, fmt.Errorf("a repository for git cannot be made: %w", err)
 		}
 		env = append(env, "GIT_DIR="+gitDir)
@@ -161,7 +163,17 @@ func (g git) run(ctx context.Context, stdin io.Reader, args ...string) (stdout, 
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &said
 	err = cmd.Run()
 	text := said.text()
-	return out.String(), text.String(), explain(ctx, args[0], err, text)
+	return out.String(), text.String(), g.repo.explain(explain(ctx, args[0], err, text), gitDirOf(cmd))
+}
+
+// gitDirOf returns the repository of a command; "": it is that of its directory.
+func gitDirOf(cmd *exec.Cmd) (dir string) {
+	for _, pair := range cmd.Env {
+		if value, found := strings.CutPrefix(pair, "GIT_DIR="); found {
+			dir = value
+		}
+	}
+	return dir
 }
 
 func explain(ctx context.Context, command string, err error, messages *bytes.Buffer) error {

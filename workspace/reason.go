@@ -45,6 +45,18 @@ func (e *RemovedError) Error() string {
 
 func (e *RemovedError) Unwrap() error { return e.Err }
 
+// DamagedError means that somebody has changed the store so that git cannot use it, or would use another place.
+type DamagedError struct {
+	Dir string
+	Err error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s, where Hocket records what the steps make, was changed, perhaps by a step: %v: move it elsewhere, and retry the run or, if that is not possible, start it again; what is in the directories of its steps is still there", e.Dir, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // ReplacedError means that a step has removed its directory, or replaced it.
 type ReplacedError struct{ Err error }
 

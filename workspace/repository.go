@@ -2,9 +2,13 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 // repository is what a git command of ours takes for its repository: a directory that is made for that command, and removed after it. It
@@ -22,6 +26,11 @@ type repository struct {
 
 // make makes the directory.
 func (r *repository) make() (dir string, remove func(), err error) {
+	if r.store != "" {
+		if err := checkRefs(r.store); err != nil {
+			return "", nil, &DamagedError{r.store, err}
+		}
+	}
 	if r.store != "" && runtime.GOOS == "windows" { // where links need privileges; no command for refs reads attributes
 		return r.store, func() {}, nil
 	}
@@ -45,6 +54,60 @@ func (r *repository) makeRefs(dir string) error {
 		}
 	}
 	return nil
+}
+
+// checkRefs returns an error if git would read or write refs elsewhere than in the store, or wait for a pipe. With a link to the refs of the
+// user, what we do with those of a run would happen to the user's branches.
+func checkRefs(store string) error {
+	top := filepath.Join(store, "refs")
+	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && name != top: // a ref was removed meanwhile
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir():
+			return nil
+		}
+		return isFile(name, d.Type())
+	})
+	if err != nil {
+		return err
+	}
+	if err := isDirectory(top); err != nil {
+		return err
+	}
+	packed := filepath.Join(store, "packed-refs")
+	info, err := os.Lstat(packed)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	return isFile(packed, info.Mode())
+}
+
+// isFile returns an error if a mode is not that of a regular file.
+func isFile(name string, mode fs.FileMode) error {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link", name)
+	case !mode.IsRegular():
+		return fmt.Errorf("%s is not a regular file", name)
+	}
+	return nil
+}
+
+// explain names the store in an error of git instead of the directory that was made for the command, and says what to do.
+func (r *repository) explain(err error, dir string) error {
+	var failed *gitError
+	if r == nil || r.store == "" || !errors.As(err, &failed) {
+		return err
+	}
+	failed.stderr = strings.ReplaceAll(failed.stderr, dir, r.store)
+	damages := []string{"unterminated line in ", "unexpected line in ", "reference broken", "missing object "}
+	if slices.ContainsFunc(damages, func(text string) bool { return strings.Contains(failed.stderr, text) }) {
+		return &DamagedError{r.store, err}
+	}
+	return err
 }
 
 func (r *repository) write(dir string) error {

@@ -235,11 +235,16 @@ func (s *Store) create() error {
 	if s.user != nil {
 		alternates = s.user.objects + "\n"
 	}
+	for _, name := range []string{"", "objects", "objects/info", "objects/pack"} { // or we would write elsewhere
+		if err := isDirectory(filepath.Join(dir, filepath.FromSlash(name))); ignoreMissing(err) != nil {
+			return &DamagedError{dir, err}
+		}
+	}
 	file := filepath.Join(dir, "config")
-	config, err := os.ReadFile(file)
+	config, err := readOwn(file)
 	switch want := bareConfig(format); {
-	case err == nil && string(config) == want:
-	case err == nil && (string(config) == bareConfig("sha1") || string(config) == bareConfig("sha256")):
+	case err == nil && config == want:
+	case err == nil && (config == bareConfig("sha1") || config == bareConfig("sha256")):
 		return fmt.Errorf("%s was created for another format of object names: the repository of the project was replaced; move %s elsewhere to start anew", dir, s.dir)
 	case err == nil, errors.Is(err, os.ErrNotExist) && isDirectory(filepath.Join(dir, "objects")) == nil: // it was edited or removed
 		if err := wholefile.Write(file, []byte(want), 0o600); err != nil {
@@ -302,16 +307,33 @@ func repositoryConfig(format string, core ...string) string {
 // bareConfig returns the configuration of a store's repository.
 func bareConfig(format string) string { return repositoryConfig(format, "bare = true") }
 
+// readOwn reads a small file of ours. If somebody has put something else there, it is as if it was edited.
+func readOwn(file string) (string, error) {
+	info, err := os.Lstat(file)
+	switch {
+	case err != nil:
+		return "", err
+	case info.IsDir(): // which cannot be replaced by a file
+		return "", &DamagedError{file, errors.New("it is a directory")}
+	case !info.Mode().IsRegular():
+		return "", nil
+	}
+	return readSmall(file)
+}
+
 // replace writes a file if its content differs. An empty file is removed.
 func replace(file string, data []byte) error {
-	old, err := os.ReadFile(file)
+	old, err := readOwn(file)
+	if errors.As(err, new(*DamagedError)) {
+		return err
+	}
 	if len(data) == 0 {
 		if err = os.Remove(file); errors.Is(err, os.ErrNotExist) {
 			err = nil
 		}
 		return err
 	}
-	if err == nil && string(old) == string(data) {
+	if err == nil && old == string(data) {
 		return nil
 	}
 	return wholefile.Write(file, data, 0o600)
