@@ -143,7 +143,7 @@ func (s *Store) scan(ctx context.Context, to *quarantine, include []string) (fil
 	for _, n := range found.nested {
 		warnings = append(warnings, fmt.Sprintf("%s is a repository of its own: its files are not captured", Shown(n)))
 	}
-	if err := s.include(ctx, q, include); err != nil {
+	if err := steadily(ctx, func() error { return s.include(ctx, q, include) }); err != nil {
 		return "", nil, err
 	}
 	files, err = q.writeTree(ctx)
@@ -247,7 +247,7 @@ func (s *Store) include(ctx context.Context, q *quarantine, patterns []string) e
 		return fmt.Errorf("%s is a repository of its own, and cannot be included in workspaces: name files in it, or remove the pattern", Shown(files[i]))
 	}
 	_, err = g.with("GIT_LITERAL_PATHSPECS=1").input(ctx, strings.Join(files, "\x00"), "add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul")
-	return err
+	return vanished(stderrOf(err), err)
 }
 
 // copyUserIndex copies the user's index. One that is split into two files becomes one.
@@ -400,7 +400,14 @@ func (q *quarantine) add(ctx context.Context, links, except []string) (found add
 	for _, path := range except {
 		spec += "\x00" + exclude + path
 	}
-	_, messages, err := q.run(ctx, strings.NewReader(spec), "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
+	var messages string
+	err = steadily(ctx, func() (err error) {
+		_, messages, err = q.run(ctx, strings.NewReader(spec), "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
+		return vanished(messages, err)
+	})
+	if errors.As(err, new(*VanishedError)) {
+		return found, err
+	}
 	for line := range strings.Lines(messages) {
 		line = strings.TrimSpace(line)
 		if path, ok := strings.CutPrefix(line, unopened); ok {

@@ -127,7 +127,7 @@ func (w *Workspace) record(ctx context.Context, ended, message string) (commit, 
 
 // isLasting reports whether an error is due to the files: without the commits of the agent, it would be the same, or something would be lost.
 func isLasting(err error) bool {
-	return errors.As(err, new(*NestedError)) || errors.As(err, new(*SubmoduleError)) || errors.As(err, new(*UnreadableError)) || errors.As(err, new(*RefusedError))
+	return errors.As(err, new(*NestedError)) || errors.As(err, new(*SubmoduleError)) || errors.As(err, new(*UnreadableError)) || errors.As(err, new(*RefusedError)) || errors.As(err, new(*VanishedError))
 }
 
 var errNoDescendant = errors.New("HEAD does not descend from the base")
