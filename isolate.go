@@ -183,19 +183,42 @@ func onceDone[T any](do func() (T, error)) func() (T, error) {
 	}
 }
 
-// recapture returns the base for a new plan of a run: the one that the run has, or what the project is now.
-func (p *Project) recapture(ctx context.Context, run string, b *workflow.Bundle) (string, error) {
+// base returns what the project was when the run began, or when it got a plan that needs that; "": no step has needed it.
+func (r *Run) base(ctx context.Context) (base string, err error) {
+	for e, err := range r.d.Events(ctx, r.id, 0, false) {
+		if err != nil {
+			return "", err
+		}
+		if ev, ok := e.Event.(*engine.Started); ok {
+			base = ev.Base
+		}
+		if ev, ok := e.Event.(*engine.Replanned); ok {
+			base = ev.Base
+		}
+		if base != "" {
+			return base, nil
+		}
+	}
+	return "", nil
+}
+
+// recapture returns the base for a new plan of the run: the one that the run has, which may be on another machine, or what the project
+// is now.
+func (r *Run) recapture(ctx context.Context, b *workflow.Bundle) (string, error) {
 	if !b.Isolates() {
 		return "", nil
 	}
-	store, err := p.workspaces(ctx)
+	if base, err := r.base(ctx); base != "" || err != nil {
+		return base, err
+	}
+	store, err := r.p.workspaces(ctx)
 	if err != nil {
 		return "", err
 	}
-	if base, err := store.Base(ctx, run); base != "" || err != nil {
+	if base, err := store.Base(ctx, r.id); base != "" || err != nil {
 		return base, err
 	}
-	base, err := store.Capture(ctx, run, p.Config().Workspace.Include)
+	base, err := store.Capture(ctx, r.id, r.p.Config().Workspace.Include)
 	return base.Commit, err
 }
 
@@ -217,8 +240,9 @@ type isolation struct {
 	open     func() (*workspace.Store, error)
 	approved func() error // why the command that prepares workspaces may not run
 	command  func(context.Context, *agent.Task, agent.Log) error
-	provided sync.Map // commits that the store has for a run, as far as we know: their names, with that of the run
-	lineage  *lineage // of a run that anybody can have started; nil: it uses any commit that the store has
+	provided sync.Map                              // commits that the store has for a run, as far as we know: their names, with that of the run
+	lineage  *lineage                              // of a run that anybody can have started; nil: it uses any commit that the store has
+	base     func(context.Context) (string, error) // what the run began with
 }
 
 // isolate sets what makes the attempts of a run in workspaces.
@@ -491,7 +515,7 @@ func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTa
 }
 
 // provide makes sure that the store has a commit. A worker on another machine than the one that started the run
-// captures its own files: if they are the same, so is the commit. The first one that a run needs on a machine is its base.
+// captures its own files: if they are the same, so is the commit.
 func (i *isolation) provide(ctx context.Context, store *workspace.Store, run, commit string) error {
 	key := [2]string{run, commit}
 	if _, known := i.provided.Load(key); known {
@@ -505,17 +529,18 @@ func (i *isolation) provide(ctx context.Context, store *workspace.Store, run, co
 }
 
 func (i *isolation) find(ctx context.Context, store *workspace.Store, run, commit string) error {
-	found, err := store.Has(ctx, commit)
-	if found && i.lineage != nil {
-		found, err = i.lineage.has(ctx, store, run, commit)
-	}
+	base, err := i.keepBase(ctx, store, run)
 	if err != nil {
 		return err
 	}
-	if found {
+	found, err := i.has(ctx, store, run, commit)
+	switch {
+	case err != nil:
+		return err
+	case found:
 		err = store.Keep(ctx, run, commit)
-	} else {
-		err = i.recaptured(ctx, store, run, commit)
+	default:
+		err = i.recaptured(ctx, store, run, commit, base)
 	}
 	if err == nil && i.lineage != nil {
 		err = store.Note(ctx, run, i.lineage.plan, commit)
@@ -523,16 +548,44 @@ func (i *isolation) find(ctx context.Context, store *workspace.Store, run, commi
 	return err
 }
 
+// keepBase keeps what the run began with, if that is here and the run may use it, and returns it. Nothing else becomes its base: the
+// first commit that a run needs on a machine may be what an earlier run has made, and its landing would be without these changes.
+func (i *isolation) keepBase(ctx context.Context, store *workspace.Store, run string) (string, error) {
+	if base, err := store.Base(ctx, run); base != "" || err != nil {
+		return base, err
+	}
+	base, err := i.base(ctx)
+	if base == "" || err != nil {
+		return "", err
+	}
+	found, err := i.has(ctx, store, run, base)
+	if found && err == nil {
+		err = store.KeepBase(ctx, run, base)
+	}
+	return base, err
+}
+
+// has reports whether the store has a commit that the run may use.
+func (i *isolation) has(ctx context.Context, store *workspace.Store, run, commit string) (bool, error) {
+	found, err := store.Has(ctx, commit)
+	if found && err == nil && i.lineage != nil {
+		return i.lineage.has(ctx, store, run, commit)
+	}
+	return found, err
+}
+
 // recaptured makes a commit of the files that are here now, and keeps it for the run if it is the wanted one.
-func (i *isolation) recaptured(ctx context.Context, store *workspace.Store, run, commit string) error {
-	base, keep, err := i.p.captured(ctx, store)
-	if err != nil {
+func (i *isolation) recaptured(ctx context.Context, store *workspace.Store, run, commit, base string) error {
+	now, keep, err := i.p.captured(ctx, store)
+	switch {
+	case err != nil:
 		return err
-	}
-	if base.Commit != commit {
+	case now.Commit != commit:
 		return errors.Join(&foreignError{commit}, keep(""))
+	case commit == base:
+		return keep(run)
 	}
-	return keep(run)
+	return errors.Join(store.Keep(ctx, run, commit), keep(""))
 }
 
 func unprepared(err error) driver.Outcome {

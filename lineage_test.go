@@ -3,6 +3,7 @@ package hocket_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 
@@ -20,6 +21,17 @@ func (d *working) Info(ctx context.Context, run string) (driver.Info, error) {
 	return d.Driver.Info(ctx, run)
 }
 
+// Events returns the first event of a run that the driver does not know.
+func (d *working) Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error] {
+	base, ok := d.bases[run]
+	if !ok {
+		return d.Driver.Events(ctx, run, after, follow)
+	}
+	return func(yield func(engine.Envelope, error) bool) {
+		yield(engine.Envelope{Seq: 1, Event: &engine.Started{Run: run, Base: base}}, nil)
+	}
+}
+
 // A worker begins with commits that were made in the run on its machine, or that are in the history of its checkout, whatever
 // a run says that somebody has forged: the repository also has commits of others that nobody has looked at.
 func TestWorkersUseOnlyCommitsOfTheRun(t *testing.T) {
@@ -31,6 +43,7 @@ steps:
   - {id: a, agent: shell, workspace: own, needs: [], config: {command: cat f; echo a > made}}
   - {id: b, agent: shell, workspace: own, needs: [], config: {command: cat f; echo b > more}}
   - {id: both, needs: [a, b], merge: true}
+  - {id: ship, needs: [both], land: patch}
 `,
 		".hocket/workflows/w2.yml": "name: w2\nsteps: [{id: a, agent: shell, workspace: own, config: {command: cat f}}]\n",
 	}, hocket.Options{})
@@ -51,7 +64,8 @@ steps:
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.origins = map[string]string{"fork": "one", "fork-2": "fork", "other": "one", "loop": "loop"}
+	d.origins = map[string]string{"fork": "one", "fork-2": "fork", "other": "one", "loop": "loop", "unbased": "one"}
+	d.bases = map[string]string{"unbased": strings.Repeat("0", 40)}
 	base, attempts := "", 0
 	pins := map[string]*driver.Pin{}
 	for _, name := range []string{"w", "w2"} {
@@ -64,6 +78,9 @@ steps:
 		}
 		spec := d.specs[len(d.specs)-1]
 		pins[name], base = spec.Pin, spec.Base
+	}
+	for _, run := range []string{"one", "two", "three", "fork", "fork-2", "other", "loop"} {
+		d.bases[run] = base
 	}
 	attempt := func(run, name, node, from string, change func(*engine.StartTask)) driver.Outcome {
 		t.Helper()
@@ -113,6 +130,20 @@ steps:
 	made(attempt("two", "w", "a", old, same), "old")
 	made(attempt("fork", "w", "b", a, same), "good")
 	made(attempt("fork-2", "w", "b", a, same), "good")
+	lands := func(run, from string, want ...string) {
+		t.Helper()
+		out := attempt(run, "w", "ship", from, same)
+		for _, name := range want {
+			if out.Asks == nil || !strings.Contains(out.Asks.Detail, "+++ b/"+name) {
+				t.Errorf("run %s would not land %s: %+v", run, name, out)
+			}
+		}
+	}
+	lands("fork", a, "made")
+	lands("fork-2", both, "made", "more")
+	if out := attempt("unbased", "w", "ship", a, same); out.Fault == nil || !strings.Contains(out.Fault.Message, "is not on this machine") {
+		t.Errorf("a run whose base is not here would land a part: %+v", out)
+	}
 	refused("another branch", attempt("one", "w", "a", evil, same))
 	refused("another branch, first", attempt("three", "w", "a", evil, same))
 	refused("another branch to merge", attempt("one", "w", "both", base, trees(a, evil)))

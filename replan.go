@@ -106,7 +106,7 @@ func (r *Run) newPlan(ctx context.Context, w *Workflow, o Replan) (driver.Replan
 	if err != nil {
 		return driver.Replan{}, err
 	}
-	base, err := p.recapture(ctx, r.id, spec.Pin.Bundle)
+	base, err := r.recapture(ctx, spec.Pin.Bundle)
 	if err != nil {
 		return driver.Replan{}, err
 	}

@@ -27,6 +27,7 @@ type working struct {
 	recorder
 	worker  driver.Worker
 	origins map[string]string // of runs, whatever they say
+	bases   map[string]string // of runs that it does not know
 }
 
 func (d *working) Work(_ context.Context, w driver.Worker, _ <-chan struct{}) error {

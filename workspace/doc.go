@@ -4,8 +4,8 @@
 // neither the engine nor the host.
 //
 // A [Store] is a private bare repository in the state directory that borrows the objects of the
-// user's repository. The user's .git is written for two purposes only: refs/hocket/RUN/base keeps
-// the commit that a run depends on from being pruned, and [Store.Land] lands.
+// user's repository. The user's .git is written for two purposes only: refs in refs/hocket/RUN
+// keep the commits that a run depends on from being pruned, and [Store.Land] lands.
 //
 // # What is captured
 //

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -16,7 +17,7 @@ func TestKeepOnAnotherMachine(t *testing.T) {
 	if got, err := s.Base(t.Context(), "run"); got != "" || err != nil {
 		t.Fatalf("the base is %q, %v", got, err)
 	}
-	f.no(s.Keep(t.Context(), "run", base.Commit))
+	f.no(s.KeepBase(t.Context(), "run", base.Commit))
 	if got, err := s.Base(t.Context(), "run"); got != base.Commit || err != nil {
 		t.Errorf("the base is %q, %v; want %s", got, err, base.Commit)
 	}
@@ -28,9 +29,45 @@ func TestKeepOnAnotherMachine(t *testing.T) {
 		t.Errorf("the base is gone: %v", err)
 	}
 	// A later commit of the run is not its base.
-	f.no(s.Keep(t.Context(), "run", strings.TrimSpace(f.git(clone, "rev-parse", "HEAD"))))
+	later := strings.TrimSpace(f.git(clone, "rev-parse", "HEAD"))
+	f.no(errors.Join(s.KeepBase(t.Context(), "run", later), s.Keep(t.Context(), "run", later)))
 	if got, err := s.Base(t.Context(), "run"); got != base.Commit || err != nil {
 		t.Errorf("the base became %q, %v", got, err)
+	}
+}
+
+// A commit that a run uses and has not made is kept, and does not become its base.
+func TestKeepWhatIsUsed(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	used := strings.TrimSpace(f.git(f.repo, "rev-parse", "HEAD"))
+	f.no(s.Keep(t.Context(), "run", used))
+	f.git(f.repo, "commit", "-q", "--amend", "-m", "another")
+	f.git(f.repo, "reflog", "expire", "--expire=now", "--all")
+	f.git(f.repo, "gc", "-q", "--prune=now")
+	if found, err := s.Has(t.Context(), used); !found || err != nil {
+		t.Errorf("the commit is gone: %v", err)
+	}
+	if got, err := s.Base(t.Context(), "run"); got != "" || err != nil {
+		t.Errorf("it became the base %q, %v", got, err)
+	}
+	f.no(s.Release(t.Context(), "run"))
+	if refs := f.git(f.repo, "for-each-ref", "refs/hocket/"); refs != "" {
+		t.Errorf("left: %s", refs)
+	}
+}
+
+// The base of a run with changes that were not committed needs the commit that was checked out. The user's repository keeps that, also
+// for a fork of the run.
+func TestKeepWhatTheBaseNeeds(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	head := strings.TrimSpace(f.git(f.repo, "rev-parse", "HEAD"))
+	f.put("a.txt", "changed\n")
+	base := f.capture(s, "run")
+	f.no(s.KeepBase(t.Context(), "fork", base.Commit))
+	if got := strings.TrimSpace(f.git(f.repo, "rev-parse", "refs/hocket/fork/base")); got != head {
+		t.Errorf("the user's repository keeps %s, want %s", got, head)
 	}
 }
 

@@ -552,6 +552,9 @@ func (p *plan) fit(ctx context.Context, onto, change string) (tree, error) {
 // blame finds out whether a conflict is due to what was uncommitted when the base was captured.
 func (s *Store) blame(ctx context.Context, l Landing, q *quarantine, conflict *LandConflictError) error {
 	pinned, err := s.user.out(ctx, "rev-parse", "-q", "--verify", refsOf(l.Run)+"base")
+	if exitCode(err) == 1 { // somebody has deleted it, or a version before has not kept it
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -105,14 +105,50 @@ func (s *Store) Noted(ctx context.Context, run, word string) (bool, error) {
 	return found != "", err
 }
 
-// Keep keeps a commit of the store as the base of a run, unless the run has one. The user's repository may have its objects, and
-// may prune them.
-func (s *Store) Keep(ctx context.Context, run, commit string) error {
-	for _, g := range s.places() {
-		if g.do(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"base") == nil || g.do(ctx, "cat-file", "-e", commit+"^{tree}") != nil {
-			continue // it has a base, or its repository does not have the commit, and need not
+// KeepBase keeps a commit of the store as the base of a run, unless the run has one. The user's repository may have its objects, or
+// those of the commit that was checked out when it was captured, and may prune them.
+func (s *Store) KeepBase(ctx context.Context, run, commit string) error {
+	if base, err := s.Base(ctx, run); base != "" || err != nil {
+		return err
+	}
+	if s.user != nil {
+		from, err := s.parent(ctx, commit)
+		if err != nil {
+			return err
 		}
-		if err := g.do(ctx, "update-ref", refsOf(run)+"base", commit); err != nil {
+		for _, c := range []string{commit, from} { // the user's first, so that nothing is pruned meanwhile
+			if c == "" || s.user.do(ctx, "cat-file", "-e", c+"^{tree}") != nil {
+				continue // its repository does not have the commit, and need not
+			}
+			if err := s.user.do(ctx, "update-ref", refsOf(run)+"base", c); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return s.pin(ctx, run, "base", commit)
+}
+
+// parent returns the parent of a commit; "" if it has none. Of several it is the first.
+func (s *Store) parent(ctx context.Context, commit string) (string, error) {
+	if err := checkCommits(commit); err != nil {
+		return "", err
+	}
+	parents, err := s.git.out(ctx, "rev-list", "-1", "--no-commit-header", "--format=%P", commit, "--")
+	first, _, _ := strings.Cut(parents, " ")
+	return first, err
+}
+
+// Keep keeps a commit of the store for a run, which need not have made it.
+func (s *Store) Keep(ctx context.Context, run, commit string) error {
+	if made, err := s.Made(ctx, run, commit); made || err != nil {
+		return err
+	}
+	for _, g := range s.places() {
+		if g.do(ctx, "cat-file", "-e", commit+"^{tree}") != nil {
+			continue // its repository does not have the commit, and need not
+		}
+		if err := g.do(ctx, "update-ref", refsOf(run)+"used/"+commit, commit); err != nil {
 			return err
 		}
 	}

@@ -80,6 +80,50 @@ steps:
 	}
 }
 
+// TestRetriedLandings: a retried run lands everything since its own beginning, on a worker that has only seen its last step.
+func TestRetriedLandings(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{"f": "old\n", ".hocket/workflows/build.yml": `name: build
+steps:
+  - {id: a, agent: shell, workspace: own, config: {command: echo a > f}}
+  - {id: b, agent: shell, workspace: own, config: {command: echo b >> f}}
+  - {id: ship, land: patch}
+`})
+	starter, one := c.machine(nil), c.machine(nil)
+	one.work(t, hocket.Worker{Name: "one"})
+	r, wait := starter.start(t, "build", hocket.Front{})
+	res, err := wait()
+	for _, step := range []string{"", "b"} {
+		if err != nil || res.Status != engine.Waiting {
+			t.Fatalf("%+v %v", res, err)
+		}
+		if _, err := r.Answer(t.Context(), "ship", hocket.Answer{Value: "use tabs"}); err != nil {
+			t.Fatal(err)
+		}
+		if res := follow(t, r); res.Status != engine.Failed {
+			t.Fatalf("%+v", res)
+		}
+		if r, err = r.Retry(t.Context(), step); err != nil {
+			t.Fatal(err)
+		}
+		res, err = r.Drive(t.Context(), hocket.Front{})
+	}
+	there, err := one.Run(t.Context(), r.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := there.Diff(t.Context(), hocket.Made{}, 1000); err != nil || !strings.Contains(d.Patch, "-old\n+a\n+b") {
+		t.Errorf("the diff is %+v %v", d, err)
+	}
+	if _, err := r.Answer(t.Context(), "ship", hocket.Answer{Value: "land"}); err != nil {
+		t.Fatal(err)
+	}
+	res = follow(t, r)
+	if text, err := os.ReadFile(filepath.Join(one.root, "f")); err != nil || string(text) != "a\nb\n" || res.Status != engine.Success {
+		t.Errorf("%q %v %+v", text, err, res)
+	}
+}
+
 // TestPlacesOfQuestions: what people have to do in a directory, and what lands, is where the worker is, so they are told its
 // name.
 func TestPlacesOfQuestions(t *testing.T) {
