@@ -276,11 +276,7 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 	if err := errors.Join(os.Mkdir(fresh, 0o700), os.Mkdir(old, 0o700)); err != nil {
 		return err
 	}
-	var create []string
 	for _, m := range in.Changes {
-		if m.Mode != "" {
-			create = append(create, m.Path)
-		}
 		if m.Was == "" {
 			continue
 		}
@@ -300,11 +296,7 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 	} else if again != p.files[0] {
 		return errMoved
 	}
-	g := p.q.with("GIT_WORK_TREE=" + fresh).in(fresh)
-	if err := g.do(ctx, "read-tree", p.files[1]); err != nil {
-		return err
-	}
-	if _, err := g.input(ctx, strings.Join(create, "\x00"), "checkout-index", "--force", "-z", "--stdin"); err != nil {
+	if err := p.q.writeFiles(ctx, fresh, p.files[after], in.Changes); err != nil {
 		return err
 	}
 	return errors.Join(syncTree(fresh), syncTree(old)) // the intent, which needs them, is on the disk, too

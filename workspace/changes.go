@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -170,7 +173,21 @@ func (o *objectReader) version(mode, object string, most int) (*Version, error) 
 		return nil, fmt.Errorf("git cat-file: %w", err)
 	}
 	v.Content = v.Content[:size]
+	if !isBlob(object, v.Content) {
+		return nil, fmt.Errorf("the store of Hocket has other content for object %.12s than was recorded: a step may have changed the store, so look at what the steps do, and start the run again", object)
+	}
 	return v, nil
+}
+
+// isBlob reports whether an object has a content, which git does not compare.
+func isBlob(object string, content []byte) bool {
+	sum := sha1.New()
+	if len(object) == hex.EncodedLen(sha256.Size) {
+		sum = sha256.New()
+	}
+	fmt.Fprintf(sum, "blob %d\x00", len(content))
+	sum.Write(content)
+	return hex.EncodeToString(sum.Sum(nil)) == object
 }
 
 // question asks about an object, and returns its size.

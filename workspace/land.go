@@ -250,11 +250,15 @@ func (s *Store) checkPaths(d Diff) error {
 			file := filepath.Join(s.root, filepath.FromSlash(name))
 			inGit := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 			if inGit || name != "" && slices.ContainsFunc(dirs, func(dir string) bool { return file == dir || strings.HasPrefix(file, dir+string(filepath.Separator)) }) {
-				return fmt.Errorf("the change cannot land, because %s belongs to git or to Hocket: remove it from the change", Shown(name))
+				return belongsError(name)
 			}
 		}
 	}
 	return nil
+}
+
+func belongsError(name string) error {
+	return fmt.Errorf("the change cannot land, because %s belongs to git or to Hocket: remove it from the change", Shown(name))
 }
 
 // target checks a landing and returns the ref that it changes.
@@ -447,7 +451,7 @@ func (s *Store) planCommit(ctx context.Context, l Landing, p *plan, limit int) e
 	} else if p.commit, err = p.q.commitBy(ctx, p.who, merged, p.Message, p.head); err != nil {
 		return err
 	}
-	if p.Diff, err = p.q.diff(ctx, p.head.commit, p.commit, limit); err != nil {
+	if p.Diff, err = p.diff(ctx, [2]tree{p.head.commit, p.commit}, limit); err != nil {
 		return err
 	}
 	p.Digest = digestOf(string(l.How), p.Ref, p.Diff.Digest, p.Message)
@@ -533,7 +537,7 @@ func (s *Store) planPatch(ctx context.Context, l Landing, p *plan, limit int) er
 		return err
 	}
 	p.files = [2]tree{users, merged}
-	if p.Diff, err = p.q.diff(ctx, users, merged, limit); err != nil {
+	if p.Diff, err = p.diff(ctx, p.files, limit); err != nil {
 		return err
 	}
 	p.Digest = digestOf(string(l.How), "", p.Diff.Digest)
