@@ -103,6 +103,52 @@ func TestEditedInTheLastMoment(t *testing.T) {
 	}
 }
 
+// TestReplacedAfterTheKill has a landing that was killed when the user's only version had lost its place, and a user who gets the file back
+// from the last commit, removes it or leaves it. No version is lost.
+func TestReplacedAfterTheKill(t *testing.T) {
+	const mine, landed, committed = "mine\none\ntwo\nthree\n", "mine\none\ntwo\nthree\nfour\n", "one\ntwo\nthree\n"
+	for name, c := range map[string]struct {
+		now   string // "": there is none
+		taken bool
+		kept  bool
+	}{
+		"taken and replaced": {committed, true, true},
+		"held and replaced":  {committed, false, true},
+		"held and removed":   {"", false, true},
+		"taken":              {"", true, false}, // it has its place again
+		"landed":             {landed, true, false},
+		"the same":           {mine, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.put("a.txt", mine)
+			s := f.open()
+			b := f.capture(s, "r1")
+			l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: f.change(s, "step", b.Commit, map[string]string{"a.txt": landed})})
+			in := f.intend(s, l)
+			away := in.heldName(0)
+			if c.taken {
+				away = in.takenName(0)
+			}
+			f.no(os.Rename(filepath.Join(f.repo, "a.txt"), filepath.Join(f.repo, away)))
+			if c.now != "" {
+				f.put("a.txt", c.now)
+			}
+			_, err := s.Land(t.Context(), l)
+			if kept := err != nil && strings.Contains(err.Error(), "in a.txt.mine"); kept != c.kept || !c.kept && err != nil {
+				t.Errorf("landed: %v", err)
+			}
+			if c.kept && f.read(f.repo, "a.txt.mine") != mine {
+				t.Errorf("the user's version is %q", f.read(f.repo, "a.txt.mine"))
+			}
+			if text, _ := os.ReadFile(filepath.Join(f.repo, "a.txt")); c.kept && string(text) != c.now || !c.kept && string(text) != landed {
+				t.Errorf("the file is %q", text)
+			}
+			f.noTemps()
+		})
+	}
+}
+
 // TestSavedInTheLastMoment has a user who saves a file after it was compared, or while it is away. What was saved is there after that, and
 // the landing has done nothing.
 func TestSavedInTheLastMoment(t *testing.T) {

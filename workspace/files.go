@@ -484,7 +484,7 @@ func (in *intent) giveBack(dir *os.Root, i int, held string) error {
 		}
 	}
 	if ours {
-		return dir.Remove(held)
+		return in.removeHeld(dir, i, held)
 	}
 	if done, err := in.takeBack(dir, i, held); done || err != nil {
 		return errors.Join(err, errMoved)
@@ -495,6 +495,33 @@ func (in *intent) giveBack(dir *os.Root, i int, held string) error {
 		return err
 	}
 	return fmt.Errorf("%s was changed twice during the landing: the other version is beside it, in %s", Shown(in.Changes[i].Path), Shown(kept))
+}
+
+// removeHeld removes a file that the landing has a copy of. After its process was killed, it can be the user's only version: the user may have
+// replaced the one that landed since, for example by that of the last commit. Then it stays beside that one.
+func (in *intent) removeHeld(dir *os.Root, i int, held string) error {
+	m := in.Changes[i]
+	name := path.Base(m.Path)
+	if in.changed != nil || m.mode(before) == "" {
+		return dir.Remove(held)
+	}
+	spare, err := in.isSame(dir, held, m, after)
+	for side := range 2 {
+		if err == nil && !spare {
+			spare, err = in.isSame(dir, name, m, side)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if spare {
+		return dir.Remove(held)
+	}
+	kept, err := setAsideAs(dir, held, name+".mine")
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s was replaced after the process of the landing was killed: your version from before the landing is beside it, in %s", Shown(m.Path), Shown(path.Join(path.Dir(m.Path), kept)))
 }
 
 // takeBack gives a file of the user the place of one that the landing has a copy of. It reports whether it has that now.
