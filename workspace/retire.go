@@ -1,12 +1,13 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 )
 
@@ -41,10 +42,33 @@ func (s *Store) retire(ctx context.Context, home string, m marker) (left string,
 		return "", err
 	}
 	m.Partial = true
-	if err := m.write(home); err != nil {
+	if err := errors.Join(last.write(home), m.write(home)); err != nil {
 		return "", errors.Join(err, putBack(home, m))
 	}
 	return removeGone(home, m, last.has)
+}
+
+// seenName is the name of the list of the files that were in a tree when it was recorded for the last time. Times alone do not tell them
+// from others after the process was killed: a file that somebody moves keeps its own, and so do all files of a directory.
+const seenName = "seen"
+
+// write writes the list.
+func (s *seen) write(home string) error {
+	var data bytes.Buffer
+	if err := gob.NewEncoder(&data).Encode(s.files); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, seenName), data.Bytes(), 0o600)
+}
+
+// readSeen reads the list; without one that can be read, nothing is known to be recorded.
+func readSeen(home string) *seen {
+	s := &seen{}
+	data, err := os.ReadFile(filepath.Join(home, seenName))
+	if err != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&s.files) != nil {
+		s.files = nil
+	}
+	return s
 }
 
 // rename renames a tree whose files are recorded, and returns what is in it then.
@@ -82,8 +106,7 @@ func settle(home string, m marker) (left string, err error) {
 	if !m.Partial { // not all of it may be recorded
 		return "", putBack(home, m)
 	}
-	marked := roughly(filepath.Join(home, markerName))
-	return removeGone(home, m, func(_ string, s stat, _ bool) bool { return slices.Compare(s.written(), marked.written()) < 0 })
+	return removeGone(home, m, readSeen(home).has)
 }
 
 // removeGone removes the files of a renamed tree of which may says so, and returns where the rest is.
@@ -92,10 +115,10 @@ func removeGone(home string, m marker, may func(name string, s stat, relinked bo
 		return name == ".git/index" || len(path.Dir(name)) > maxPath || may(name, s, relinked) // git writes its index when somebody looks
 	})
 	if _, wrong := os.Lstat(goneIn(home)); errors.Is(wrong, os.ErrNotExist) {
-		return "", nil
+		return "", ignoreMissing(os.Remove(filepath.Join(home, seenName)))
 	}
 	left, wrong := leave(home, goneIn(home), m.Number)
-	return left, errors.Join(err, wrong)
+	return left, errors.Join(err, wrong, ignoreMissing(os.Remove(filepath.Join(home, seenName))))
 }
 
 // has reports whether a file is as it was seen. One that had another name, which was removed, has another time of its last change since.

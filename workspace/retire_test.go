@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -211,20 +212,33 @@ func TestKilledRemoval(t *testing.T) {
 		f.collect(w)
 		m, err := readMarker(w.home)
 		f.no(err)
-		_, err = s.rename(t.Context(), w.home, m)
+		last, err := s.rename(t.Context(), w.home, m)
 		f.no(err)
 		m.Partial = c.partial
-		f.no(m.write(w.home))
+		f.no(errors.Join(last.write(w.home), m.write(w.home)))
 		time.Sleep(20 * time.Millisecond)
 		f.write(filepath.Join(goneIn(w.home), "a.txt"), "mine\n")
 		if c.again {
 			f.write(filepath.Join(w.Root, "a.txt"), "new\n")
 		}
+		// Somebody moves files there, whose times are old.
+		notes, old := filepath.Join(f.T.TempDir(), "notes"), time.Now().Add(-24*time.Hour)
+		for _, name := range []string{"one", "two"} {
+			f.write(filepath.Join(notes, name), "notes\n")
+			f.no(os.Chtimes(filepath.Join(notes, name), old, old))
+		}
+		f.no(os.Rename(filepath.Join(notes, "one"), filepath.Join(goneIn(w.home), "one")))
+		f.no(os.Rename(notes, filepath.Join(goneIn(w.home), "notes")))
 		left, err := settle(w.home, m)
 		f.no(err)
-		has := func(dir string) string { text, _ := os.ReadFile(filepath.Join(dir, "a.txt")); return string(text) }
-		if tree, kept := has(w.Root), has(filepath.Join(w.home, "left-1")); tree != c.tree || kept != c.left || c.partial != (left != "") {
+		has := func(dir, name string) string { text, _ := os.ReadFile(filepath.Join(dir, name)); return string(text) }
+		if tree, kept := has(w.Root, "a.txt"), has(filepath.Join(w.home, "left-1"), "a.txt"); tree != c.tree || kept != c.left || c.partial != (left != "") {
 			t.Errorf("%s: the tree has %q, and %q is left in %q", name, tree, kept, left)
+		}
+		for _, name := range []string{"one", filepath.Join("notes", "two")} {
+			if has(cmp.Or(left, w.Root), name) != "notes\n" && has(filepath.Join(w.home, "left-1"), name) != "notes\n" {
+				t.Errorf("%s is lost", name)
+			}
 		}
 		if _, err := os.Lstat(filepath.Join(w.home, "left-1", "run.sh")); c.partial && err == nil {
 			t.Errorf("%s: what nobody has changed is left", name)
