@@ -71,6 +71,11 @@ const maxReplans = 5
 // error says what remains or that all of it has landed. A landing that was interrupted is finished by calling Land
 // with the same ID, and one that is done is not repeated.
 func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
+	landed, err := s.land(ctx, l)
+	return landed, s.landReason(err)
+}
+
+func (s *Store) land(ctx context.Context, l Landing) (Landed, error) {
 	c, in, err := s.begin(ctx, l)
 	if err != nil {
 		return Landed{}, err
@@ -109,6 +114,11 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 // whether there was one with this approval: then nothing has to be planned, and the rest does not need another one.
 // If that is not possible, because the user has changed the files that remain, the rest is undone, and there is none.
 func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found bool, err error) {
+	landed, found, err = s.finish(ctx, l)
+	return landed, found, s.landReason(err)
+}
+
+func (s *Store) finish(ctx context.Context, l Landing) (landed Landed, found bool, err error) {
 	c, in, err := s.begin(ctx, l)
 	if err != nil {
 		return Landed{}, false, err
@@ -368,7 +378,7 @@ func (s *Store) complete(ctx context.Context, in *intent) error {
 	}
 	if len(in.Changes) > 0 {
 		if err := in.changeFiles(ctx, s.root); err != nil {
-			return err
+			return s.full(err, s.root)
 		}
 	}
 	if err := s.completeBranch(ctx, in, commits); err != nil {
@@ -437,6 +447,7 @@ func (s *Store) moveBranch(ctx context.Context, in *intent) error {
 	if err == nil {
 		return nil
 	}
+	err = s.full(err, s.user.gitDir)
 	now, landed, wrong := s.branchState(context.WithoutCancel(ctx), in)
 	switch {
 	case wrong == nil && landed: // git was told to end when it had done it

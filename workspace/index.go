@@ -51,7 +51,7 @@ func (s *Store) editIndex(ctx context.Context, edit func(q *quarantine) (lines s
 			return err
 		}
 		if again, err := swap.do(q.index, old, then); !again || time.Now().After(deadline) {
-			return err
+			return s.full(err, s.user.gitDir)
 		}
 	}
 }

@@ -107,6 +107,11 @@ type Landed struct {
 
 // Plan computes what a landing would do. The patch of the diff has at most about limit bytes.
 func (s *Store) Plan(ctx context.Context, l Landing, limit int) (Plan, error) {
+	p, err := s.planSteadily(ctx, l, limit)
+	return p, s.landReason(err)
+}
+
+func (s *Store) planSteadily(ctx context.Context, l Landing, limit int) (Plan, error) {
 	steady, ended, err := s.steady(ctx)
 	if err != nil {
 		return Plan{}, err

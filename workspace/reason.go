@@ -11,11 +11,15 @@ import (
 
 // FullError means that a disk is full.
 type FullError struct {
-	Dir string // on that disk
-	Err error
+	Dir       string // on that disk
+	Elsewhere bool   // the workspaces are on another one
+	Err       error
 }
 
 func (e *FullError) Error() string {
+	if e.Elsewhere {
+		return fmt.Sprintf("the disk of %s is full: free some space there, and try again: %v", e.Dir, e.Err)
+	}
 	return fmt.Sprintf("the disk of %s is full: free some space there, for example with hocket workspace rm --all, and try again: %v", e.Dir, e.Err)
 }
 
@@ -104,7 +108,7 @@ func reason(err error, dir string) error {
 	case errors.As(err, new(*FullError)), errors.As(err, new(*UnwritableError)):
 		return err
 	case errors.Is(err, syscall.ENOSPC):
-		return &FullError{dir, err}
+		return &FullError{Dir: dir, Err: err}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return &UnwritableError{dir, err}
 	}
@@ -117,4 +121,34 @@ func (s *Store) reason(err error) error {
 		return &RemovedError{s.objects(), err}
 	}
 	return reason(err, s.dir)
+}
+
+// full returns an error that names the directory whose disk is full, if an error is due to that: the given one, unless it names one already.
+func (s *Store) full(err error, dir string) error {
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	var full *FullError
+	if !errors.As(err, &full) {
+		full = &FullError{Dir: dir, Err: err}
+		err = full
+	}
+	full.Elsewhere = !onSameDisk(full.Dir, s.dir)
+	return err
+}
+
+// onSameDisk reports whether two directories are on the same disk. It does so, too, if that is not known.
+func onSameDisk(a, b string) bool {
+	const device = 4
+	one, known := statOf(a)
+	other, knownToo := statOf(b)
+	return !known || !knownToo || one[device] == other[device]
+}
+
+// landReason is reason for a landing, which has better errors for what it may not write in the checkout.
+func (s *Store) landReason(err error) error {
+	if err != nil && isDirectory(s.objects()) != nil {
+		return &RemovedError{s.objects(), err}
+	}
+	return s.full(err, s.dir)
 }

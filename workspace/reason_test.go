@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -167,4 +168,30 @@ func TestReadOnlyDirectories(t *testing.T) {
 	_, err = s.Capture(t.Context(), "r2", nil)
 	fails("a capture", err, "nothing can be written in "+f.state+": make it and what is in it writable")
 	again()
+}
+
+// TestFullDiskOfALanding has a full disk in the checkout, in the user's repository and in the store.
+func TestFullDiskOfALanding(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})
+	l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c})
+	restore := onFileSystem("everything")
+	exchange = func(*os.Root, string, string) error { return syscall.ENOSPC }
+	_, err := s.Land(t.Context(), l)
+	restore()
+	var full *FullError
+	if !errors.As(err, &full) || full.Dir != s.root || !strings.Contains(err.Error(), "a.txt: ") {
+		t.Errorf("in the checkout: %v", err)
+	}
+	f.land(s, l)
+	failed := &gitError{"merge-tree", 128, "fatal: unable to write loose object file", syscall.ENOSPC}
+	if err := s.landReason(failed); !errors.As(err, &full) || full.Dir != s.dir || full.Elsewhere {
+		t.Errorf("in the store: %v", err)
+	}
+	objects := &FullError{Dir: "/proc", Err: failed} // which is on no disk
+	if err := s.landReason(objects); !errors.As(err, &full) || strings.Contains(err.Error(), "workspace rm") != (runtime.GOOS != "linux") {
+		t.Errorf("in the user's repository: %v", err)
+	}
 }
