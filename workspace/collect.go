@@ -38,21 +38,21 @@ func (e *UnreadableError) Error() string {
 }
 
 // makeReadable makes directories and files readable for git, which leaves out others. It returns an error if git would wait forever for a
-// file that it reads, or read forever. It calls see for everything of which the system tells when it was changed, and returns the
-// directories that git could take for repositories of their own.
-func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s stat)) (nested []string, err error) {
+// file that it reads, or read forever. It calls see for everything of which the system tells when it was changed, and returns
+// what git could take for repositories of their own.
+func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s stat)) (found repositories, err error) {
 	const need = 0o500
 	if info, err := os.Lstat(w.Root); err == nil && info.IsDir() && info.Mode().Perm()&need != need {
 		_ = os.Chmod(w.Root, info.Mode().Perm()|need)
 	}
 	root, err := os.OpenRoot(w.Root) // whatever becomes a link meanwhile, modes are changed only below it
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	defer root.Close()
 	err = walk(w.Root, func(name string, mode fs.FileMode, s *stat, err error) error {
-		if err == nil && leadsToRepository(root, name, mode) {
-			nested = append(nested, path.Dir(name))
+		if err == nil {
+			found.add(root, name, mode)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -73,7 +73,7 @@ func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s st
 		}
 		return nil
 	})
-	return nested, err
+	return found, err
 }
 
 // maxPath is how long the system allows a path to be.
@@ -152,9 +152,9 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	if err != nil {
 		return "", "", err
 	}
-	var nested []string
+	var inner repositories
 	err = q.compare(func(see func(string, stat)) (err error) {
-		nested, err = w.makeReadable(ctx, func(name string, s stat) {
+		inner, err = w.makeReadable(ctx, func(name string, s stat) {
 			see(name, s)
 			now.add(name, s)
 		})
@@ -171,7 +171,7 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 	if err != nil {
 		return "", "", err
 	}
-	if err := w.addAll(ctx, q, links, nested); err != nil {
+	if err := w.addAll(ctx, q, links, inner); err != nil {
 		return "", "", err
 	}
 	if commit, err = w.commit(ctx, q, message, on); err != nil {
@@ -202,9 +202,9 @@ func (w *Workspace) commit(ctx context.Context, q *quarantine, message string, o
 	return commit, err
 }
 
-// addAll adds all files to the index, which may have those of a commit of the agent. Links are the submodules of the base, and nested are
-// the directories that may be repositories. Git never looks into one: it would run what its configuration says.
-func (w *Workspace) addAll(ctx context.Context, q *quarantine, links, nested []string) error {
+// addAll adds all files to the index, which may have those of a commit of the agent. Links are the submodules of the base, and inner is
+// what may be repositories. Git never looks into one: it would run what its configuration says.
+func (w *Workspace) addAll(ctx context.Context, q *quarantine, links []string, inner repositories) error {
 	var empty []string
 	if len(links) > 0 {
 		var err error
@@ -212,7 +212,7 @@ func (w *Workspace) addAll(ctx context.Context, q *quarantine, links, nested []s
 			return err
 		}
 	}
-	nested = slices.DeleteFunc(nested, func(dir string) bool {
+	nested := slices.DeleteFunc(inner.nested, func(dir string) bool {
 		return slices.ContainsFunc(empty, func(link string) bool { return dir == link || strings.HasPrefix(dir, link+"/") })
 	})
 	if nested, err := q.notIgnored(ctx, nested); err != nil || len(nested) > 0 {
@@ -227,7 +227,7 @@ func (w *Workspace) addAll(ctx context.Context, q *quarantine, links, nested []s
 	case found.nested != nil:
 		return &NestedError{Paths: found.nested}
 	}
-	return q.checkBare(ctx, w.Base, found.files)
+	return q.checkBare(ctx, w.Base, found.files, inner.parts)
 }
 
 // emptySubmodules returns those submodules that the index still has and that are empty directories, as they were checked out, or filled

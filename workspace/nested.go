@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -102,23 +103,67 @@ func newRepositories(before, after, changed []string) (dirs []string) {
 	return dirs
 }
 
+// repositories is what a walk through a work tree finds of repositories in it.
+type repositories struct {
+	nested []string // directories with a .git
+	parts  []string // files, and directories with a slash at the end, which may also be empty, that have the name of a part of one
+}
+
+func (r *repositories) add(root *os.Root, name string, mode fs.FileMode) {
+	if leadsToRepository(root, name, mode) {
+		r.nested = append(r.nested, path.Dir(name))
+	}
+	if repositoryParts[strings.ToLower(path.Base(name))] == 0 {
+		return
+	}
+	if mode.IsDir() {
+		name += "/"
+	}
+	r.parts = append(r.parts, name)
+}
+
 // checkBare returns an error if the index of a workspace has files that make a directory a repository, unless they are those of the base.
-func (q *quarantine) checkBare(ctx context.Context, base string, files []string) error {
-	if len(bareIn(files)) == 0 {
+// Parts are what is on the disk: git needs no files in some of them, and no tree has empty directories.
+func (q *quarantine) checkBare(ctx context.Context, base string, files, parts []string) error {
+	parts, err := q.partsOfBare(ctx, parts)
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(files, parts)
+	if len(bareIn(all)) == 0 {
 		return nil
 	}
 	was, err := q.names(ctx, base)
 	if err != nil {
 		return err
 	}
-	changed, err := q.out(ctx, "diff-index", "--cached", "--no-renames", "--name-only", "-z", base)
+	text, err := q.out(ctx, "diff-index", "--cached", "--no-renames", "--name-only", "-z", base)
 	if err != nil {
 		return err
 	}
-	if dirs := newRepositories(was, files, records(changed)); dirs != nil {
+	changed := records(text)
+	for _, part := range parts {
+		if !strings.HasSuffix(part, "/") && !slices.Contains(files, part) { // git ignores this one
+			changed = append(changed, part)
+		}
+	}
+	if dirs := newRepositories(was, all, changed); dirs != nil {
 		return &NestedError{dirs, true}
 	}
 	return nil
+}
+
+// partsOfBare returns those of some paths that make a directory a repository which git does not ignore.
+func (q *quarantine) partsOfBare(ctx context.Context, parts []string) (found []string, err error) {
+	dirs := slices.Sorted(maps.Keys(bareIn(parts)))
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return dir == "." })
+	kept, err := q.notIgnored(ctx, dirs)
+	for _, part := range parts {
+		if dir := path.Dir(strings.TrimSuffix(part, "/")); dir == "." || slices.Contains(kept, dir) {
+			found = append(found, part)
+		}
+	}
+	return found, err
 }
 
 // names returns the paths of all files of a tree.

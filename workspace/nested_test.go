@@ -275,6 +275,39 @@ func TestBareRepositoriesDoNotLand(t *testing.T) {
 	f.refusedAsNested("together with the checkout", err, []string{"ignored"})
 }
 
+// TestBareRepositoriesWithoutFiles has directories that are repositories because of empty directories, which are in no tree.
+func TestBareRepositoriesWithoutFiles(t *testing.T) {
+	f := withBare(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	for name, test := range map[string]struct {
+		files map[string]string
+		dirs  []string
+		want  []string
+	}{
+		"all are empty":          {map[string]string{"nb/HEAD": "ref: refs/heads/m\n", "nb/config": "[core]\n"}, []string{"nb/objects", "nb/refs"}, []string{"nb"}},
+		"at the top":             {map[string]string{"HEAD": "ref: refs/heads/m\n"}, []string{"objects", "refs"}, []string{"."}},
+		"one is empty":           {map[string]string{"nb/HEAD": "x", "nb/refs/x": "x"}, []string{"nb/Objects"}, []string{"nb"}},
+		"the rest is recorded":   {nil, []string{"half/objects"}, []string{"half"}},
+		"most is ignored":        {map[string]string{".gitignore": "HEAD\nconfig\n", "nb/HEAD": "x", "nb/config": "x"}, []string{"nb/objects", "nb/refs"}, []string{"nb"}},
+		"an ignored setting":     {map[string]string{".gitignore": "config\n", "old/config": "[core]\n"}, nil, []string{"old"}},
+		"all is ignored":         {map[string]string{"ignored/nb/HEAD": "x"}, []string{"ignored/nb/objects", "ignored/nb/refs"}, nil},
+		"directories only":       {nil, []string{"nb/objects", "nb/refs", "nb/HEAD"}, []string{"nb"}},
+		"what was there":         {nil, []string{"old/refs/tags"}, nil},
+		"two directories":        {map[string]string{"nb/HEAD": "x"}, []string{"nb/objects", "refs"}, nil},
+		"a part in another part": {map[string]string{"refs/HEAD": "x"}, []string{"objects"}, nil},
+	} {
+		w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+		f.editAll(w.Root, test.files)
+		for _, dir := range test.dirs {
+			f.mkdir(filepath.Join(w.Root, dir))
+		}
+		_, err := w.Collect(t.Context(), "work")
+		f.no(w.Close())
+		f.refusedAsNested(name, err, test.want)
+	}
+}
+
 // TestABareProjectDoesNotRun lands what git init --bare makes of the project's own directory, in a project without git.
 func TestABareProjectDoesNotRun(t *testing.T) {
 	f := newFixture(t)
