@@ -108,3 +108,27 @@ func TestOnlyOurRefsArePacked(t *testing.T) {
 		t.Errorf("packed: %s", text)
 	}
 }
+
+// TestPipesOfALanding has pipes in place of what a landing notes. Nobody waits for them.
+func TestPipesOfALanding(t *testing.T) {
+	dir := t.TempDir()
+	land := filepath.Join(dir, "land", "r1.x")
+	if err := os.MkdirAll(land, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := &checkout{noting: filepath.Join(dir, "note")}
+	for _, pipe := range []string{c.noting, filepath.Join(land, intentName)} {
+		if out, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
+			t.Skip(string(out))
+		}
+	}
+	if _, err := c.interrupted(); err == nil || !strings.Contains(err.Error(), "then remove "+c.noting) {
+		t.Errorf("a note: %v", err)
+	}
+	if _, err := c.read(land); err == nil || !strings.Contains(err.Error(), "then remove "+land) {
+		t.Errorf("an intent: %v", err)
+	}
+	if dirs := Unfinished(dir, "r1"); len(dirs) != 1 {
+		t.Errorf("unfinished: %q", dirs)
+	}
+}

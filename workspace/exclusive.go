@@ -100,7 +100,7 @@ func (c *checkout) clear(in *intent) error {
 	if c == nil {
 		return nil
 	}
-	if dir, err := os.ReadFile(c.noting); err != nil || string(dir) != in.dir {
+	if dir, err := readSmall(c.noting); err != nil || dir != in.dir {
 		return ignoreMissing(err)
 	}
 	return ignoreMissing(os.Remove(c.noting))
@@ -109,14 +109,17 @@ func (c *checkout) clear(in *intent) error {
 // interrupted returns the landing that has left a part of its work, nil if there is none. What the note says may be damaged, so nothing but
 // the note is removed.
 func (c *checkout) interrupted() (*intent, error) {
-	dir, err := os.ReadFile(c.noting)
-	if err != nil {
-		return nil, ignoreMissing(err)
+	dir, err := readSmall(c.noting)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil //nolint:nilnil // there is none
 	}
-	if !isIntentDir(string(dir)) {
+	if err != nil {
+		return nil, fmt.Errorf("whether a landing was interrupted is not known: look at your files with git status, and then remove %s: %w", c.noting, err)
+	}
+	if !isIntentDir(dir) {
 		return nil, os.Remove(c.noting)
 	}
-	in, err := c.read(string(dir))
+	in, err := c.read(dir)
 	if err == nil && (in == nil || in.Done) {
 		return nil, os.Remove(c.noting)
 	}
@@ -128,18 +131,21 @@ func isIntentDir(text string) bool {
 	return filepath.IsAbs(text) && text == filepath.Clean(text) && filepath.Base(filepath.Dir(text)) == "land" && !strings.Contains(text, "\x00")
 }
 
+// maxIntent is how large the file of an intent can be: some hundred bytes for each of millions of files.
+const maxIntent = 1 << 30
+
 // read reads what is intended in a directory; nil if there is nothing.
 func (c *checkout) read(dir string) (*intent, error) {
 	in := &intent{dir: dir, checkout: c}
 	file := filepath.Join(dir, intentName)
-	data, err := os.ReadFile(file)
+	data, err := readRegular(file, maxIntent)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil //nolint:nilnil // it was not complete, so nothing was changed, or nothing is left of it
 	}
 	if err != nil {
-		return nil, err
+		return nil, damaged(file, err)
 	}
-	if err := json.Unmarshal(data, in); err != nil {
+	if err := json.Unmarshal([]byte(data), in); err != nil {
 		return nil, damaged(file, err)
 	}
 	if err := in.eachName(readName); err != nil {
@@ -335,8 +341,8 @@ func Unfinished(stateDir, run string) []string {
 	dirs, _ := filepath.Glob(filepath.Join(globEscape(stateDir), "land", nameOf(run)+".*")) // the pattern is valid
 	return slices.DeleteFunc(dirs, func(dir string) bool {
 		var in intent
-		data, err := os.ReadFile(filepath.Join(dir, intentName))
-		return errors.Is(err, os.ErrNotExist) || err == nil && json.Unmarshal(data, &in) == nil && in.Done
+		data, err := readRegular(filepath.Join(dir, intentName), maxIntent)
+		return errors.Is(err, os.ErrNotExist) || err == nil && json.Unmarshal([]byte(data), &in) == nil && in.Done
 	})
 }
 

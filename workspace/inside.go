@@ -44,8 +44,10 @@ func isDirectory(dir string) error {
 }
 
 // readSmall reads a small regular file that somebody may have replaced by anything.
-func readSmall(file string) (string, error) {
-	const maxSize = 4 << 20
+func readSmall(file string) (string, error) { return readRegular(file, 4<<20) }
+
+// readRegular is readSmall with another limit.
+func readRegular(file string, maxSize int64) (string, error) {
 	refused := fmt.Errorf("%s is not a regular file of at most %d MB", file, maxSize>>20)
 	before, err := os.Lstat(file) // first, since opening some devices has effects
 	if err != nil {
@@ -63,7 +65,7 @@ func readSmall(file string) (string, error) {
 		return "", errors.Join(refused, err)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	if err == nil && len(data) > maxSize {
+	if err == nil && int64(len(data)) > maxSize {
 		return "", refused
 	}
 	return string(data), err
