@@ -198,7 +198,7 @@ func (r *Run) workAt(ctx context.Context, p *Project, f Front, pin *driver.Pin, 
 	l := &lanes{telemetry: telemetry, agents: agents, pin: pin, trial: p.o.Trial, state: p.State(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
 	l.handed = l.handoffs()
 	l.isolate(ctx, p)
-	l.isolation.lineage, l.isolation.base = f.lineage, r.base
+	l.isolation.lineage, l.isolation.base, l.isolation.d = f.lineage, r.base, r.d
 	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere, Leave: f.Leave}
 	p.answerFrom(&w, replies, replies != nil && replies.CoversAll(pin.Bundle))
 	return w, func() {

@@ -243,6 +243,7 @@ type isolation struct {
 	provided sync.Map                              // commits that the store has for a run, as far as we know: their names, with that of the run
 	lineage  *lineage                              // of a run that anybody can have started; nil: it uses any commit that the store has
 	base     func(context.Context) (string, error) // what the run began with
+	d        driver.Driver                         // of the run
 }
 
 // isolate sets what makes the attempts of a run in workspaces.
@@ -541,6 +542,9 @@ func (i *isolation) find(ctx context.Context, store *workspace.Store, run, commi
 		err = store.Keep(ctx, run, commit)
 	default:
 		err = i.recaptured(ctx, store, run, commit, base)
+	}
+	if w, ok := i.d.(driver.Workers); ok && err == nil {
+		err = store.Enter(placeOf(w), run)
 	}
 	if err == nil && i.lineage != nil {
 		err = store.Note(ctx, run, i.lineage.plan, commit)

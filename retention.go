@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/session"
 	"github.com/hocket-dev/hocket/workspace"
@@ -48,6 +49,9 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	if err == nil && !dry {
 		wrong := p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
 		err = errors.Join(p.forgetMessages(ctx), p.release(ctx, deleted), wrong)
+		if w, ok := d.(driver.Workers); ok { // others may have deleted runs for which this machine has worked
+			err = errors.Join(err, p.sweepDeleted(ctx, w))
+		}
 	}
 	return deleted, err
 }

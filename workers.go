@@ -104,6 +104,11 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 			o.Happened(a, out, refused)
 		}
 	}
+	sweeping, stop := context.WithCancel(ctx)
+	var swept sync.WaitGroup
+	swept.Go(func() { p.sweeps(sweeping, workers) })
+	defer swept.Wait()
+	defer stop()
 	return workers.Work(ctx, driver.Worker{
 		Name: o.Name, Place: host + ":" + p.Root(), Warn: o.Warn, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: happened,
 		Files: func(ctx context.Context) (driver.Files, error) {

@@ -28,6 +28,7 @@ type working struct {
 	worker  driver.Worker
 	origins map[string]string // of runs, whatever they say
 	bases   map[string]string // of runs that it does not know
+	deleted map[string]bool   // runs
 }
 
 func (d *working) Work(_ context.Context, w driver.Worker, _ <-chan struct{}) error {
@@ -37,6 +38,10 @@ func (d *working) Work(_ context.Context, w driver.Worker, _ <-chan struct{}) er
 
 // errAway is the error of a server that does not answer.
 var errAway = errors.New("the server does not answer")
+
+func (d *working) Place() string { return "here" }
+
+func (d *working) Deleted(_ context.Context, run string) (bool, error) { return d.deleted[run], nil }
 
 func (d *working) Away(err error) bool { return errors.Is(err, errAway) }
 

@@ -56,6 +56,11 @@ type Workers interface {
 	Work(ctx context.Context, w Worker, leave <-chan struct{}) error
 	// Away reports whether an error only says that the server does not answer now. Runs go on when it is back.
 	Away(err error) bool
+	// Place names where the runs are stored. It is the same for all machines that find the same runs.
+	Place() string
+	// Deleted reports whether a run that was stored there has been deleted. As long as anything is stored about it, or the place
+	// cannot be read, it has not.
+	Deleted(ctx context.Context, run string) (bool, error)
 }
 
 // Worker is a process that makes attempts of many runs.

@@ -307,7 +307,10 @@ func (s *Store) Release(ctx context.Context, run string) error {
 	for _, g := range s.places() {
 		err = errors.Join(err, g.deleteRefs(ctx, refsOf(run)))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.forgetPlaces(run)
 }
 
 // homes returns where a run has or had workspaces, also those of which a process that was killed has made only the lock.

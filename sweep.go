@@ -1,0 +1,98 @@
+package hocket
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workspace"
+)
+
+// A run that a process drives loses its directories when it ends, because that process removes them. Workers only make attempts, so they look
+// for runs that have ended or were deleted.
+const (
+	sweepEvery = time.Minute // for directories of runs that have ended
+	sweepAll   = 60          // for everything of runs that were deleted: each so many times, and the first time
+)
+
+// sweeps removes what a worker does not need, until ctx is done. What fails is tried again.
+func (p *Project) sweeps(ctx context.Context, d driver.Workers) {
+	every := time.NewTicker(sweepEvery)
+	defer every.Stop()
+	for i := 0; ; i++ {
+		if i%sweepAll == 0 {
+			_ = p.sweepDeleted(ctx, d)
+		}
+		_ = p.sweepEnded(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+	}
+}
+
+// sweepEnded removes the directories of runs that have ended, as [Run.retain] does. Runs that are stored elsewhere, or that nobody can be asked
+// about now, keep theirs.
+func (p *Project) sweepEnded(ctx context.Context) error {
+	return p.ifIsolated(ctx, func(s *workspace.Store) error {
+		runs, err := s.Runs()
+		if len(runs) == 0 || err != nil {
+			return err
+		}
+		open, err := p.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
+		if err != nil {
+			return err
+		}
+		d, err := p.runs()
+		if err != nil {
+			return err
+		}
+		ended := map[string]bool{}
+		for _, run := range runs {
+			if slices.ContainsFunc(open, func(i Info) bool { return i.ID == run }) {
+				continue
+			}
+			info, err := d.Info(ctx, run) // a list may be a moment behind
+			ended[run] = err == nil && info.Status.Done()
+		}
+		return s.Clean(ctx, func(w Workspace) bool { return ended[w.Run] })
+	})
+}
+
+// sweepDeleted removes everything of runs that were deleted, wherever that was done.
+func (p *Project) sweepDeleted(ctx context.Context, d driver.Workers) error {
+	return p.ifIsolated(ctx, func(s *workspace.Store) error {
+		runs, err := s.Entered(placeOf(d))
+		if len(runs) == 0 || err != nil {
+			return err
+		}
+		listed, err := p.Runs(ctx, Filter{})
+		if err != nil {
+			return err
+		}
+		var all []error
+		for _, run := range runs {
+			if slices.ContainsFunc(listed, func(i Info) bool { return i.ID == run }) {
+				continue
+			}
+			deleted, err := d.Deleted(ctx, run)
+			if deleted && err == nil {
+				err = s.Release(ctx, run)
+			}
+			all = append(all, err)
+		}
+		return errors.Join(all...)
+	})
+}
+
+// placeOf names where the runs of a driver are, see [workspace.Store.Enter].
+func placeOf(d driver.Workers) string {
+	sum := sha256.Sum256([]byte(d.Place()))
+	return hex.EncodeToString(sum[:8])
+}
