@@ -158,4 +158,12 @@ steps:
 		t.Fatal(err)
 	}
 	made(attempt("two", "w", "a", evil, same), "evil")
+	d.deleted = map[string]bool{"one": true} // on another machine
+	if _, err := p.Collect(t.Context(), hocket.Retention{}, false); err != nil {
+		t.Fatal(err)
+	}
+	refs := func(run string) string { return git(t, dir, "for-each-ref", "refs/hocket/"+run) }
+	if refs("one") != "" || refs("two") == "" {
+		t.Errorf("after hocket gc, the run that was deleted has %q, and another one %q", refs("one"), refs("two"))
+	}
 }
