@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // A person or a program may save a file in a directory at the moment in which it is removed. So a tree is removed in this order:
@@ -73,6 +74,9 @@ func readSeen(home string) *seen {
 
 // rename renames a tree whose files are recorded, and returns what is in it then.
 func (s *Store) rename(ctx context.Context, home string, m marker) (*seen, error) {
+	if last, err := renameUntouched(home, m); last != nil || err != nil {
+		return last, err
+	}
 	first, err := s.recordLast(ctx, home, treeIn(home), m)
 	if err != nil {
 		return nil, err
@@ -86,6 +90,22 @@ func (s *Store) rename(ctx context.Context, home string, m marker) (*seen, error
 		return nil, errors.Join(err, putBack(home, m))
 	}
 	return last, nil
+}
+
+// renameUntouched renames a tree in which nothing was changed since it was recorded, as in most. One look at the files is enough then. It
+// returns what is in the tree; nil: it has its name again.
+func renameUntouched(home string, m marker) (*seen, error) {
+	if m.Captured == "" || m.Files == "" || strings.HasPrefix(m.Address, openedPrefix) {
+		return nil, nil //nolint:nilnil // it has to be recorded first
+	}
+	if err := os.Rename(treeIn(home), goneIn(home)); err != nil {
+		return nil, err
+	}
+	now, err := lookAt(goneIn(home))
+	if err == nil && now.digest() == m.Files && !hasMine(m, refsIn(goneIn(home))) {
+		return now, nil
+	}
+	return nil, putBack(home, m)
 }
 
 // putBack gives a tree its name back. If somebody has created that directory again, both stay.
