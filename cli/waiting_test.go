@@ -28,6 +28,7 @@ waiting for an answer: ship
   a long answer of words
         words that go on words that go on words that go on words that go on
         words that go on words that go on
+  no
   TEXT  any other text
 to answer:
   hocket answer w-1 ship yes --resume
