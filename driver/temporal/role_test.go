@@ -173,7 +173,7 @@ func (r role) Run(ctx context.Context, run string, task *engine.StartTask, _ dri
 func (r role) program(ctx context.Context, key, pids string) error {
 	script := `echo $$ >> "$1"; (while [ ! -e "$2" ]; do sleep 0.1; done) & echo $! >> "$1"; wait`
 	cmd := &programs.Command{Cmd: exec.Command("sh", "-c", script, "sh", pids, filepath.Join(r.Effects, "go")), Key: key}
-	return cmd.Run(ctx, "", nil, nil)
+	return cmd.Run(ctx, "", discard, discard)
 }
 
 func appendLine(file, line string) error {
@@ -273,3 +273,6 @@ func (c *child) kill() {
 	_ = c.cmd.Process.Kill() // it may have exited already
 	_ = c.cmd.Wait()
 }
+
+// discard ignores what a command prints, such as that the place for its mark is gone.
+func discard([]byte) error { return nil }
