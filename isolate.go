@@ -240,10 +240,11 @@ type isolation struct {
 	open     func() (*workspace.Store, error)
 	approved func() error // why the command that prepares workspaces may not run
 	command  func(context.Context, *agent.Task, agent.Log) error
-	provided sync.Map                              // commits that the store has for a run, as far as we know: their names, with that of the run
-	lineage  *lineage                              // of a run that anybody can have started; nil: it uses any commit that the store has
 	base     func(context.Context) (string, error) // what the run began with
 	d        driver.Driver                         // of the run
+
+	provided sync.Map // commits that the store has for a run, as far as we know: their names, with that of the run
+	lineage  *lineage // of a run that anybody can have started; nil: it uses any commit that the store has
 }
 
 // isolate sets what makes the attempts of a run in workspaces.

@@ -50,6 +50,9 @@ func (g git) in(dir string) git {
 // command returns a git command that runs no program of anybody's choice and asks nothing. The caller calls done when it has ended.
 func (g git) command(ctx context.Context, args ...string) (cmd *exec.Cmd, done func(), err error) {
 	env, done := append(g.environ(), g.env...), func() {}
+	if g.repo != nil && g.repo.store == "" && aboutRefs[args[0]] { // they would be lost with the repository, without an error
+		return nil, nil, fmt.Errorf("workspace: git %s in a repository without refs", args[0])
+	}
 	if g.repo != nil {
 		var gitDir string
 		if gitDir, done, err = g.repo.make(); errors.As(err, new(*DamagedError)) {
@@ -74,6 +77,9 @@ func (g git) command(ctx context.Context, args ...string) (cmd *exec.Cmd, done f
 	}
 	return cmd, done, nil
 }
+
+// aboutRefs has the commands that only read or write refs.
+var aboutRefs = map[string]bool{"update-ref": true, "for-each-ref": true, "pack-refs": true}
 
 // options returns what is the same for all commands.
 func (g git) options() []string {

@@ -109,3 +109,16 @@ func TestPackedRefs(t *testing.T) {
 		t.Errorf("refs %s, %v", refs, err)
 	}
 }
+
+// A command for refs that gets no refs is a mistake of ours, which must not pass without an error.
+func TestNoRefsInOwnRepository(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	if err := s.git.do(t.Context(), "update-ref", "refs/hocket/r1/lost", b.Commit); err == nil {
+		t.Error("a ref was written into a repository that is removed")
+	}
+	if err := s.refs.do(t.Context(), "update-ref", "refs/hocket/r1/kept", b.Commit); err != nil {
+		t.Error(err)
+	}
+}

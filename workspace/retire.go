@@ -154,8 +154,12 @@ func (s *seen) has(name string, is stat, relinked bool) bool {
 func leave(home, dir string, attempt int) (left string, err error) {
 	for i := attempt; ; i++ {
 		left = filepath.Join(home, "left-"+strconv.Itoa(i))
-		if _, err := os.Lstat(left); errors.Is(err, os.ErrNotExist) {
+		_, err := os.Lstat(left)
+		if errors.Is(err, os.ErrNotExist) {
 			return left, os.Rename(dir, left)
+		}
+		if err != nil {
+			return "", err
 		}
 	}
 }

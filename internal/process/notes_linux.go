@@ -27,7 +27,8 @@ func addNote(file string, mark uint64) error {
 }
 
 // EndNoted kills what is left of the commands whose marks are noted in a file: also what has left their process groups and
-// cleared its environment. What has lowered its mark counts if it works in the directory of the file. The error is a *[LeftError] if some still exist. Without a file, there is nothing to end.
+// cleared its environment. What has lowered its mark counts if it works in the directory of the file. The error is a *[LeftError] if
+// some still exist. Without a file, there is nothing to end.
 func EndNoted(file string) error {
 	marks, err := notesIn(file)
 	if err != nil || len(marks) == 0 {
@@ -66,9 +67,9 @@ func notesIn(file string) (marks []uint64, err error) {
 	return marks, err
 }
 
-// isNoted reports whether a process still runs and has one of the marks, or has lowered its own below all that there are: another process of
-// Hocket, which has one, may look at the directory. What is in the session of this process is
-// one of its own programs, which it started at the same moment.
+// isNoted reports whether a process still runs and has one of the marks, or has lowered its own below all that there are and works in a
+// directory. Other processes of Hocket may look at that, too, but their marks are not so low. What is in the session of this process is one
+// of its own programs, which it started at the same moment.
 func isNoted(pid int, marks []uint64, dir string) bool {
 	limit, known := markOfProcess(pid)
 	if !known || !slices.Contains(marks, limit) && !(limit <= leastMark && worksIn(pid, dir)) {

@@ -1,0 +1,144 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/filelock"
+)
+
+// A directory may have more than was collected: its process was killed, or a person has worked there. That is recorded before it is removed.
+
+// Recover collects what is in the directory of an attempt that has not ended: its process was killed, or a person works there. It does
+// nothing if the attempt has ended, or if the directory is that of another one; the error is [ErrInUse] if an attempt works in it.
+func (s *Store) Recover(ctx context.Context, a Attempt) error {
+	home := s.home(a)
+	if _, err := os.Lstat(filepath.Join(home, markerName)); err != nil {
+		return ignoreMissing(err)
+	}
+	lock, err := filelock.Wait(home+".lock", patience)
+	if errors.Is(err, filelock.ErrLocked) {
+		return fmt.Errorf("%s: %w", home, ErrInUse)
+	}
+	if err != nil {
+		return err
+	}
+	m, err := readMarker(home)
+	if err == nil && !m.Partial {
+		_, err = settle(home, m)
+	}
+	if err == nil && m.Captured == "" && !m.Partial && m.Attempt == a {
+		_, err = s.recover(ctx, home, treeIn(home), m)
+	}
+	return errors.Join(ignoreMissing(err), lock.Release())
+}
+
+// recoverTime limits how long recover takes, since others wait for it.
+var recoverTime = time.Minute
+
+// recordLast makes sure that nothing is lost if a tree in a directory that is locked is removed. It collects what was changed in it since
+// its attempt ended, because a person may have worked there, and returns what is in it then. An error says why the tree has to stay.
+func (s *Store) recordLast(ctx context.Context, home, root string, m marker) (*seen, error) {
+	if strings.HasPrefix(m.Address, openedPrefix) {
+		return unedited(home, root)
+	}
+	refs := refsIn(root)
+	now, err := s.recordAll(ctx, home, root, m)
+	if err != nil {
+		return nil, fmt.Errorf("its files cannot be recorded: %w", err)
+	}
+	if hasMine(m, refs) || hasMine(m, refsIn(root)) { // also if that was made meanwhile
+		return nil, errors.New("it has commits, branches or stashes of yours, which are recorded nowhere else")
+	}
+	return now, nil
+}
+
+// hasMine reports whether a repository has something of a person that is not recorded. What is committed on the branch of an attempt that
+// has not ended is collected with its files.
+func hasMine(m marker, refs string) bool {
+	return m.Git != "" && refs != m.Git && (m.Captured != "" || hasMore(m.Git, refs))
+}
+
+// recordAll collects the files of a tree until nothing has changed since. Whoever works there may do so while it is collected.
+func (s *Store) recordAll(ctx context.Context, home, root string, m marker) (*seen, error) {
+	const often = 5
+	for range often {
+		now, err := lookAt(root)
+		if err == nil && m.Files != "" && now.digest() == m.Files {
+			return now, nil
+		}
+		if m.Files, err = s.recover(ctx, home, root, m); err != nil {
+			return nil, err
+		}
+		if !tellsChanges {
+			return lookAt(root)
+		}
+	}
+	return nil, errors.New("they change while they are recorded")
+}
+
+// recover collects what is in a tree of a directory that is locked, and returns what [seen] says of it.
+func (s *Store) recover(ctx context.Context, home, root string, m marker) (files string, err error) {
+	w := &Workspace{Attempt: m.Attempt, Root: root, Base: m.Base, store: s, home: home}
+	limited, cancel := context.WithTimeout(ctx, recoverTime)
+	defer cancel()
+	_, files, err = w.record(limited, m.Captured, "What attempt "+strconv.Itoa(m.Number)+" left")
+	if harmless := w.disarm(w.Root); err == nil {
+		err = harmless
+	}
+	err = s.reason(err)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the files in %s could not be captured within %v", w.Root, recoverTime)
+	}
+	return files, err
+}
+
+// refsIn identifies the refs of the repository of a workspace: first all that are not its current branch, then the commit of that. It is "" if they
+// cannot be read, or are too many.
+func refsIn(root string) string {
+	const most = 10_000
+	git := filepath.Join(root, ".git")
+	head, err := readSmall(filepath.Join(git, "HEAD"))
+	packed, wrong := readSmall(filepath.Join(git, "packed-refs"))
+	if err != nil || ignoreMissing(wrong) != nil {
+		return ""
+	}
+	branch, _ := strings.CutPrefix(strings.TrimSpace(head), "ref: ")
+	others, current, n := sha256.New(), "", 0
+	fmt.Fprintf(others, "%q %q", head, packed)
+	err = walk(filepath.Join(git, "refs"), func(name string, mode fs.FileMode, _ *stat, err error) error {
+		if n++; err != nil || n > most {
+			return errUnread
+		}
+		if mode.IsDir() {
+			return nil
+		}
+		commit, err := readSmall(filepath.Join(git, "refs", filepath.FromSlash(name)))
+		if "refs/"+name == branch {
+			current = strings.TrimSpace(commit)
+		} else {
+			fmt.Fprintf(others, " %q %q", name, commit)
+		}
+		return err
+	})
+	if err != nil {
+		return ""
+	}
+	return hex.EncodeToString(others.Sum(nil)) + " " + current
+}
+
+// hasMore reports whether a repository has got something else than commits on its branch.
+func hasMore(before, now string) bool {
+	before, _, _ = strings.Cut(before, " ")
+	now, _, _ = strings.Cut(now, " ")
+	return before != "" && before != now
+}
