@@ -73,27 +73,37 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 		}
 		t := &entryWriter{after: after, started: map[string]bool{}, yield: yield}
 		for e, err := range r.d.Events(ctx, r.id, 0, follow) {
+			var facts []engine.Fact
 			if err == nil {
-				_, err = driver.Step(run, r.id, e)
-			}
-			if err == nil {
-				e, err = driver.Whole(ctx, r.d, r.id, e)
+				e, facts, err = r.step(ctx, run, e)
 			}
 			if err != nil {
 				yield(Entry{}, err)
 				return
-			}
-			facts := run.Facts()
-			for _, f := range facts {
-				if f.Kind == engine.AttemptStarted {
-					r.begun(f.Address, f.Attempt)
-				}
 			}
 			if !t.write(e, facts) {
 				return
 			}
 		}
 	}
+}
+
+// step applies an event, and returns it whole, with what it led to.
+func (r *Run) step(ctx context.Context, run *engine.Run, e engine.Envelope) (engine.Envelope, []engine.Fact, error) {
+	_, err := driver.Step(run, r.id, e)
+	if err == nil {
+		e, err = driver.Whole(ctx, r.d, r.id, e)
+	}
+	if err != nil {
+		return e, nil, err
+	}
+	facts := run.Facts()
+	for _, f := range facts {
+		if f.Kind == engine.AttemptStarted {
+			r.begun(f.Address, f.Attempt)
+		}
+	}
+	return e, facts, nil
 }
 
 // load loads long outputs of the run, even if ctx is done.

@@ -193,15 +193,17 @@ func noArgs(cmd *cobra.Command, args []string) error {
 }
 
 func argsBetween(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < least:
-			return usagef("usage: "+cmd.UseLine(), "%s", missingText(missing(cmd, len(args), least)))
-		case most >= 0 && len(args) > most:
-			return usagef("usage: "+cmd.UseLine(), "unexpected argument %q", args[most])
-		}
-		return nil
+	return func(cmd *cobra.Command, args []string) error { return checkNumber(cmd, args, least, most) }
+}
+
+func checkNumber(cmd *cobra.Command, args []string, least, most int) error {
+	switch {
+	case len(args) < least:
+		return usagef("usage: "+cmd.UseLine(), "%s", missingText(missing(cmd, len(args), least)))
+	case most >= 0 && len(args) > most:
+		return usagef("usage: "+cmd.UseLine(), "unexpected argument %q", args[most])
 	}
+	return nil
 }
 
 func missingText(names []string) string {

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"math"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -144,8 +143,9 @@ func (r *ranking) best(n int) string {
 	for id, score := range r.scores {
 		all = append(all, scored{id, score})
 	}
-	slices.SortFunc(all, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.id, a.id))
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.id, a.id)) < 0
 	})
 	list := make([]string, 0, n)
 	for _, m := range all[:min(n, len(all))] {

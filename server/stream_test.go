@@ -354,6 +354,9 @@ func TestOnlyNewChanges(t *testing.T) {
 	f := newFixture(t, nil)
 	old := f.begin("hello")
 	f.until(old, "success")
+	for read[Run](t, f.want(http.StatusOK, "GET", f.path("/runs/"+old), nil)).Driven { // that it no longer is would be news
+		time.Sleep(10 * time.Millisecond)
+	}
 	messages := f.stream("/api/events?new=true")
 	next := func() received {
 		select {

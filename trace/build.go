@@ -471,7 +471,10 @@ func (b *Builder) runEnded(f *engine.Fact) {
 }
 
 func sortedKeys(m map[attemptKey]*attempt) []attemptKey {
-	return slices.SortedFunc(maps.Keys(m), func(a, b attemptKey) int {
-		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.number, b.number))
+	keys := slices.Collect(maps.Keys(m))
+	sort.Slice(keys, func(i, j int) bool {
+		a, b := keys[i], keys[j]
+		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.number, b.number)) < 0
 	})
+	return keys
 }

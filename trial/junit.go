@@ -6,91 +6,92 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
+	"text/template"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The elements of a JUnit report, in the form that the Jenkins plugin, GitLab, GitHub actions and others read.
+// junitTemplate makes a report in the form that the Jenkins plugin, GitLab, GitHub actions and others read.
+var junitTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("junit").Funcs(template.FuncMap{"xml": escaped, "seconds": seconds}).Parse(`<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="hocket test" tests="{{.Tests}}" failures="{{.Failures}}" errors="{{.Errors}}" time="{{seconds .Took}}">
+{{- range $suite := .Suites}}
+  <testsuite name="{{xml .Name}}" tests="{{len .Cases}}" failures="{{.Failures}}" errors="{{.Errors}}" skipped="0" time="{{seconds .Took}}" timestamp="{{$.Began}}" hostname="localhost">
+  {{- range .Cases}}
+    <testcase name="{{xml .Name}}" classname="{{xml $suite.Name}}"{{with .File}} file="{{xml .}}"{{end}} time="{{seconds .Took}}">
+    {{- if .Element}}
+      <{{.Element}} message="{{xml .Message}}" type="{{.Type}}">{{xml .Text}}</{{.Element}}>
+    {{end -}}
+    </testcase>
+  {{- end}}
+  </testsuite>
+{{- end}}
+</testsuites>
+`))
+})
+
 type (
-	junitSuites struct {
-		XMLName  xml.Name     `xml:"testsuites"`
-		Name     string       `xml:"name,attr"`
-		Tests    int          `xml:"tests,attr"`
-		Failures int          `xml:"failures,attr"`
-		Errors   int          `xml:"errors,attr"`
-		Time     string       `xml:"time,attr"`
-		Suites   []junitSuite `xml:"testsuite"`
+	junitReport struct {
+		Tests, Failures, Errors int
+		Took                    time.Duration
+		Began                   string
+		Suites                  []junitSuite
 	}
 	junitSuite struct {
-		Name      string      `xml:"name,attr"`
-		Tests     int         `xml:"tests,attr"`
-		Failures  int         `xml:"failures,attr"`
-		Errors    int         `xml:"errors,attr"`
-		Skipped   int         `xml:"skipped,attr"`
-		Time      string      `xml:"time,attr"`
-		Timestamp string      `xml:"timestamp,attr"`
-		Hostname  string      `xml:"hostname,attr"`
-		Cases     []junitCase `xml:"testcase"`
+		Name             string
+		Failures, Errors int
+		Took             time.Duration
+		Cases            []junitCase
 	}
 	junitCase struct {
-		Name      string        `xml:"name,attr"`
-		Classname string        `xml:"classname,attr"`
-		File      string        `xml:"file,attr,omitempty"`
-		Time      string        `xml:"time,attr"`
-		Failure   *junitFailure `xml:"failure"`
-		Error     *junitFailure `xml:"error"`
-	}
-	junitFailure struct {
-		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr"`
-		Text    string `xml:",chardata"`
+		Name, File          string
+		Took                time.Duration
+		Element             string // failure or error, "" if all is as expected
+		Message, Type, Text string // of that element
 	}
 )
 
 // JUnit writes a report that other programs read: a suite for each file, a failure for what is not as expected, and an
 // error for a case that could not run.
 func JUnit(to io.Writer, root string, outcomes []*Outcome, began time.Time) error {
-	all := junitSuites{Name: "hocket test"}
-	var total time.Duration
+	all := junitReport{Began: began.UTC().Format("2006-01-02T15:04:05")}
 	for i := 0; i < len(outcomes); {
 		file := outcomes[i].Case.File
-		suite := junitSuite{Name: file.Name, Timestamp: began.UTC().Format("2006-01-02T15:04:05"), Hostname: "localhost"}
-		var took time.Duration
+		suite := junitSuite{Name: file.Name}
 		for ; i < len(outcomes) && outcomes[i].Case.File == file; i++ {
-			o := outcomes[i]
-			one := junitCase{Name: printable(o.Case.Name), Classname: printable(file.Name), File: near(root, file.Path), Time: seconds(o.Took)}
-			switch {
-			case o.Invalid.Errors():
-				one.Error = &junitFailure{Message: "the case cannot run", Type: "invalid", Text: printable(invalidText(root, o.Invalid))}
-				suite.Errors++
-			case o.Unable:
-				one.Error = &junitFailure{Message: printable(o.Problems[0].Summary), Type: "unable", Text: printable(problemText(root, o.Problems))}
-				suite.Errors++
-			case len(o.Problems) > 0:
-				one.Failure = &junitFailure{Message: printable(o.Problems[0].Summary), Type: "failure", Text: printable(problemText(root, o.Problems))}
-				suite.Failures++
-			}
-			suite.Cases = append(suite.Cases, one)
-			took += o.Took
+			suite.add(root, outcomes[i])
 		}
-		suite.Tests, suite.Time = len(suite.Cases), seconds(took)
 		all.Suites = append(all.Suites, suite)
-		all.Tests, all.Failures, all.Errors = all.Tests+suite.Tests, all.Failures+suite.Failures, all.Errors+suite.Errors
-		total += took
+		all.Tests, all.Failures, all.Errors = all.Tests+len(suite.Cases), all.Failures+suite.Failures, all.Errors+suite.Errors
+		all.Took += suite.Took
 	}
-	all.Time = seconds(total)
-	if _, err := io.WriteString(to, xml.Header); err != nil {
-		return err
+	return junitTemplate().Execute(to, all)
+}
+
+func (s *junitSuite) add(root string, o *Outcome) {
+	one := junitCase{Name: o.Case.Name, File: near(root, o.Case.File.Path), Took: o.Took}
+	switch {
+	case o.Invalid.Errors():
+		one.Element, one.Message, one.Type, one.Text = "error", "the case cannot run", "invalid", invalidText(root, o.Invalid)
+		s.Errors++
+	case o.Unable:
+		one.Element, one.Message, one.Type, one.Text = "error", o.Problems[0].Summary, "unable", problemText(root, o.Problems)
+		s.Errors++
+	case len(o.Problems) > 0:
+		one.Element, one.Message, one.Type, one.Text = "failure", o.Problems[0].Summary, "failure", problemText(root, o.Problems)
+		s.Failures++
 	}
-	enc := xml.NewEncoder(to)
-	enc.Indent("", "  ")
-	if err := enc.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(to, "\n")
-	return err
+	s.Cases = append(s.Cases, one)
+	s.Took += o.Took
+}
+
+// escaped returns a text for an attribute or an element. Characters that XML cannot have are replaced.
+func escaped(text string) (string, error) {
+	var b strings.Builder
+	err := xml.EscapeText(&b, []byte(text))
+	return b.String(), err
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
@@ -121,14 +122,4 @@ func problemText(root string, problems []Problem) string {
 		}
 	}
 	return b.String()
-}
-
-// printable replaces characters that XML cannot have.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r != utf8.RuneError && r != 0xFFFE && r != 0xFFFF {
-			return r
-		}
-		return '\uFFFD'
-	}, text)
 }

@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -53,7 +54,7 @@ func (s *Store) Changes(ctx context.Context, a, b string, most int) ([]Change, e
 	for i := range all {
 		all[i].Path = relative(filepath.ToSlash(s.sub), all[i].Path)
 	}
-	slices.SortFunc(all, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Path < all[j].Path })
 	return all, nil
 }
 

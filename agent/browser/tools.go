@@ -101,29 +101,33 @@ func (d *desk) tools() []agent.Tool {
 // call performs one action in the browser, which it starts if necessary.
 func (d *desk) call(do toolDo) func(context.Context, map[string]any, *agent.Task, agent.Log) (string, error) {
 	return func(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
-		var in toolRequest
-		if err := agent.DecodeArguments(args, &in); err != nil {
-			return "", err
-		}
-		if in.URL != "" {
-			if err := d.permit(ctx, in.URL, task); err != nil {
-				return "", err
-			}
-		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		s, err := d.running(ctx, log)
-		if err != nil {
-			return "", err
-		}
-		within, cancel := s.within(ctx, d.patience)
-		defer cancel()
-		said, err := do(within, s, &in)
-		if err != nil {
-			return "", explain(ctx, within, "the browser", d.patience, err)
-		}
-		return said, nil
+		return d.do(ctx, do, args, task, log)
 	}
+}
+
+func (d *desk) do(ctx context.Context, do toolDo, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
+	var in toolRequest
+	if err := agent.DecodeArguments(args, &in); err != nil {
+		return "", err
+	}
+	if in.URL != "" {
+		if err := d.permit(ctx, in.URL, task); err != nil {
+			return "", err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, err := d.running(ctx, log)
+	if err != nil {
+		return "", err
+	}
+	within, cancel := s.within(ctx, d.patience)
+	defer cancel()
+	said, err := do(within, s, &in)
+	if err != nil {
+		return "", explain(ctx, within, "the browser", d.patience, err)
+	}
+	return said, nil
 }
 
 // permit asks whether a page may be opened, before the timeout starts.
