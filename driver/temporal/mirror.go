@@ -82,6 +82,9 @@ func (m *mirror) read(e *historypb.HistoryEvent) error {
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
 		m.ended = true
 		return nil
+	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED: // the workflow no longer waits for a reply, so that it arrives wakes nobody
+		delete(m.telling, e.GetActivityTaskCancelRequestedEventAttributes().GetScheduledEventId())
+		return nil
 	}
 	if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
 		return m.wasScheduled(e.GetEventId(), a)
