@@ -170,8 +170,8 @@ func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
 	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != w.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
-	if in.Version > flowVersion { // before anything is refused: a newer release may write it in another form
-		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
+	if err := in.known(); err != nil { // before anything is refused: a newer release may write it in another form
+		return ending{}, broken(err) // and waits for a worker that has it
 	}
 	if err := in.check(); err != nil || !validRun(in.Run) {
 		return ending{}, refusal(cmp.Or(err, errors.New("temporal: invalid id of a run")))
@@ -269,6 +269,14 @@ func (f *flow) gather() {
 // broken makes an error of the engine fail the workflow task, not the run: the run goes on with a
 // program that can continue it.
 func broken(err error) error { panic(err) }
+
+// known returns an error if a newer release began the run, which may mean something else by it.
+func (b *begin) known() error {
+	if b.Version <= flowVersion {
+		return nil
+	}
+	return fmt.Errorf("temporal: run %s needs a newer release of hocket-temporal than this one: update it, or look at the run with the program that started it", b.Run)
+}
 
 // receive lets everything that reaches the run arrive in the inbox.
 func (f *flow) receive(asked workflow.Context) error {

@@ -107,10 +107,14 @@ func (m *mirror) read(e *historypb.HistoryEvent) error {
 func (m *mirror) open(e *historypb.HistoryEvent) error {
 	a := e.GetWorkflowExecutionStartedEventAttributes()
 	var in begin
-	if err := m.decode(a.GetInput(), &in); err != nil {
-		return err
+	err := m.decode(a.GetInput(), &in)
+	if unknown := in.known(); unknown != nil { // its form may be another one
+		return unknown
 	}
-	if err := m.values.has(in.About.Store); err != nil {
+	if err == nil {
+		err = m.values.has(in.About.Store)
+	}
+	if err != nil {
 		return err
 	}
 	if m.machine == nil && in.Seq > 0 && m.whole {
@@ -126,7 +130,6 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	if m.machine != nil {
 		plans = m.plans
 	}
-	var err error
 	m.in, m.begun, m.ended, m.scheduled, m.others = in, false, false, map[int64]attemptKey{}, map[int64]bool{}
 	m.claims, m.telling, m.queues, m.refused = map[int64]string{}, map[int64]string{}, map[string]string{}, map[string]*failurepb.Failure{}
 	begins := m.machine == nil

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 )
@@ -67,11 +68,15 @@ func TestLeavingRun(t *testing.T) {
 	}
 }
 
-// A run of a newer release, whose input may have another form, waits for a worker that knows it.
+// A run of a newer release, whose input may have another form, waits for a worker that knows it, and no reader guesses what it does.
 func TestNewerInput(t *testing.T) {
 	h := recorded(t, "testdata/histories/chain")[0]
 	h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads()[0].Data = []byte(`{"version": 99, "run": "chain"}`)
 	if err := Replay(h, nil); err == nil || !strings.Contains(err.Error(), "needs a newer release") {
+		t.Error(err)
+	}
+	m := &mirror{values: offload{data: converter.GetDefaultDataConverter()}}
+	if err := m.page(h.GetEvents()); err == nil || !strings.Contains(err.Error(), "needs a newer release") {
 		t.Error(err)
 	}
 }
