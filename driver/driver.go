@@ -372,7 +372,6 @@ type Piece struct {
 type Kept struct {
 	Session string           // the conversation that it was part of
 	Model   string           // that did the work, as its provider names it
-	Usage   engine.Usage     // of this attempt alone
 	Sizes   map[Stream]int64 // of the streams that exist, including omitted parts
 	Files   fs.FS            // files that it left; nil: none
 	Dir     string           // where Files are on this machine; "": elsewhere

@@ -3,9 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -26,7 +24,7 @@ func (s *Store) Note(a driver.AttemptID, session, model string) error {
 	})
 }
 
-// noteUsage stores the usage of an attempt, for queries about a single attempt. An attempt
+// noteUsage stores the usage of an attempt, for queries about what was spent. An attempt
 // without usage needs no row.
 func (w *Writer) noteUsage(tx *sql.Tx, ev *engine.TaskEnded, at time.Time) error {
 	_, err := tx.Exec(`INSERT INTO attempts (run, address, attempt, usage, agent, ended) VALUES (?, ?, ?, ?, ?, ?)
@@ -36,21 +34,17 @@ func (w *Writer) noteUsage(tx *sql.Tx, ev *engine.TaskEnded, at time.Time) error
 }
 
 // Attempt reads what was noted about an attempt.
-func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model string, used engine.Usage, err error) {
-	usage := "{}"
-	err = s.read.QueryRowContext(ctx, `SELECT a.session, a.model, a.usage FROM attempts a JOIN runs r ON r.number = a.run
-		WHERE r.id = ? AND a.address = ? AND a.attempt = ?`, a.Run, a.Address, a.Attempt).Scan(&session, &model, &usage)
+func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model string, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT a.session, a.model FROM attempts a JOIN runs r ON r.number = a.run
+		WHERE r.id = ? AND a.address = ? AND a.attempt = ?`, a.Run, a.Address, a.Attempt).Scan(&session, &model)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return "", "", engine.Usage{}, explain(s.file, err)
-	}
-	if err := json.Unmarshal([]byte(usage), &used); err != nil {
-		return "", "", engine.Usage{}, s.damaged("", fmt.Errorf("usage of %s@%d: %w", a.Address, a.Attempt, err))
+		return "", "", explain(s.file, err)
 	}
 	if session == "" { // version 3 stored it in a file
 		text, _ := os.ReadFile(s.beside(a, ".session")) // no file: no session
 		session = strings.TrimSpace(string(text))
 	}
-	return session, model, used, nil
+	return session, model, nil
 }
 
 // Ended reports whether the end of an attempt, or of a later attempt at the same step, is

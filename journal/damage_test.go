@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -363,10 +364,10 @@ func TestWhatIsDamaged(t *testing.T) {
 		read         func(s *Store) error
 		want         string
 	}{
-		{"usage", "UPDATE attempts SET usage = 'x' WHERE address = 'work[2]'", func(s *Store) error {
-			_, _, _, err := s.Attempt(ctx, attemptOf("demo-1"))
+		{"usage", "UPDATE attempts SET usage = 'x', ended = (SELECT created FROM runs WHERE number = run) WHERE address = 'work[2]'", func(s *Store) error {
+			_, err := s.Spent(ctx, time.Time{})
 			return err
-		}, "usage of work[2]@1"},
+		}, "usage of work[2] in run demo-1"},
 		{"question", "UPDATE asked SET data = 'x' WHERE id = 'two'", func(s *Store) error {
 			_, err := s.Open(ctx, driver.QuestionFilter{Run: "demo-1"})
 			return err

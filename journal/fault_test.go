@@ -359,8 +359,8 @@ func TestNoErrorIsLost(t *testing.T) {
 		}),
 		"Open": of(func(s *Store) ([]driver.Question, error) { return s.Open(ctx, driver.QuestionFilter{}) }),
 		"Attempt": of(func(s *Store) (any, error) {
-			session, model, used, err := s.Attempt(ctx, attemptOf("demo-1"))
-			return list[any](session, model, used), err
+			session, model, err := s.Attempt(ctx, attemptOf("demo-1"))
+			return list[any](session, model), err
 		}),
 		"Ended": of(func(s *Store) (any, error) {
 			ended, last, err := s.Ended(ctx, attemptOf("demo-1"), 1)

@@ -146,9 +146,17 @@ func TestAttemptsAreNoted(t *testing.T) {
 	}
 	check := func(session, model string, used engine.Usage) {
 		t.Helper()
-		gotSession, gotModel, gotUsed, err := s.Attempt(context.Background(), a)
-		if err != nil || gotSession != session || gotModel != model || gotUsed != used {
-			t.Errorf("kept %q %q %+v, %v", gotSession, gotModel, gotUsed, err)
+		gotSession, gotModel, err := s.Attempt(t.Context(), a)
+		if err != nil || gotSession != session || gotModel != model {
+			t.Errorf("kept %q %q, %v", gotSession, gotModel, err)
+		}
+		var gotUsed engine.Usage
+		spent, err := s.Spent(t.Context(), time.Time{})
+		for _, one := range spent {
+			gotUsed = gotUsed.Plus(one.Usage)
+		}
+		if err != nil || gotUsed != used {
+			t.Errorf("spent %+v, %v", gotUsed, err)
 		}
 	}
 	check("", "", engine.Usage{})
@@ -281,8 +289,8 @@ func TestBegunIsNoted(t *testing.T) {
 	if r := find(t, s, "demo-1"); !r.Begun || r.Status != engine.Waiting {
 		t.Errorf("noted is %+v", r)
 	}
-	if _, _, usage, err := s.Attempt(t.Context(), driver.AttemptID{Run: "demo-1", Address: "more", Attempt: 1}); err != nil || usage.TokensIn != 2 {
-		t.Errorf("the second attempt used %+v, %v", usage, err)
+	if spent, err := s.Spent(t.Context(), time.Time{}); err != nil || len(spent) != 1 || spent[0].Attempts != 2 || spent[0].Usage.TokensIn != 3 {
+		t.Errorf("the two attempts have used %+v, %v", spent, err)
 	}
 }
 

@@ -125,7 +125,7 @@ func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, err
 	if k.Sizes, err = s.Sizes(a); err != nil {
 		return driver.Kept{}, err
 	}
-	if k.Session, k.Model, k.Usage, err = s.Attempt(ctx, a); err != nil {
+	if k.Session, k.Model, err = s.Attempt(ctx, a); err != nil {
 		return driver.Kept{}, err
 	}
 	dir := s.Artifacts(a)

@@ -146,14 +146,6 @@ func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, err
 	if err != nil {
 		return k, err
 	}
-	for e, err := range d.Events(ctx, a.Run, 0, false) {
-		if err != nil {
-			return k, err
-		}
-		if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Address == a.Address && ev.Attempt == a.Attempt {
-			k.Usage = ev.Usage
-		}
-	}
 	for _, s := range []driver.Stream{driver.Output, driver.Prompt, driver.Transcript} {
 		chunks, err := d.chunks(ctx, a, s)
 		if err != nil {
