@@ -143,6 +143,10 @@ func (s *Store) finish(ctx context.Context, l Landing) (landed Landed, found boo
 // Forget forgets what was landed with this ID, so that the same can land again: a new plan of the run, for example, repeats the step
 // after the user has reverted the change.
 func (s *Store) Forget(ctx context.Context, l Landing) error {
+	return s.landReason(s.forget(ctx, l))
+}
+
+func (s *Store) forget(ctx context.Context, l Landing) error {
 	c, in, err := s.begin(ctx, l)
 	if err != nil {
 		return err

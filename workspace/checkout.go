@@ -43,6 +43,7 @@ func (a Attempt) roundRef(n int) string {
 // shares its objects. Its home, the directory above it, has what agents do not need:
 //
 //	workspace.json  the marker: what the workspace is for, and whether it was captured
+//	removed.json    the same from when files of the tree are removed; another attempt writes its own
 //	tree            the workspace
 //	fresh           the same until it is complete
 //	gone            the same while it is removed
@@ -83,7 +84,10 @@ type marker struct {
 	Partial bool `json:"partial,omitempty"`
 }
 
-const markerName = "workspace.json"
+const (
+	markerName  = "workspace.json"
+	removedName = "removed.json" // a marker that is partial
+)
 
 // ErrInUse means that another attempt uses a workspace.
 var ErrInUse = errors.New("the workspace is in use by another attempt")
@@ -199,7 +203,7 @@ func (w *Workspace) putAside(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	w.Reason = err
+	w.Reason = w.store.reason(err)
 	return w.keep(m.Attempt)
 }
 
@@ -231,7 +235,12 @@ func (w *Workspace) create(ctx context.Context) error {
 	if err := w.mark(marker{Partial: true}); err != nil { // first, so that a process that is killed leaves nothing that is not listed
 		return err
 	}
-	if err := errors.Join(removeAll(fresh), ignoreMissing(os.Remove(index)), ignoreMissing(os.Remove(notesIn(w.home)))); err != nil {
+	rest := []string{index, notesIn(w.home), filepath.Join(w.home, removedName)}
+	err := removeAll(fresh)
+	for _, file := range rest {
+		err = errors.Join(err, ignoreMissing(os.Remove(file)))
+	}
+	if err != nil {
 		return err
 	}
 	if err := w.createClone(filepath.Join(fresh, ".git")); err != nil {
@@ -316,13 +325,24 @@ func (m marker) write(home string) error {
 	}
 	file := filepath.Join(home, markerName)
 	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
-		return err
+		return errors.Join(err, ignoreMissing(os.Remove(file+".new")))
 	}
 	return os.Rename(file+".new", file)
 }
 
 func readMarker(home string) (m marker, err error) {
-	file := filepath.Join(home, markerName)
+	m, err = readMarkerFile(filepath.Join(home, markerName))
+	if !errors.Is(err, os.ErrNotExist) {
+		return m, err
+	}
+	if m, wrong := readMarkerFile(filepath.Join(home, removedName)); !errors.Is(wrong, os.ErrNotExist) {
+		m.Partial = true
+		return m, wrong
+	}
+	return m, err
+}
+
+func readMarkerFile(file string) (m marker, err error) {
 	data, err := readSmall(file)
 	if err != nil {
 		return m, err

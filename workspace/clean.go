@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -141,16 +142,34 @@ const leftovers = time.Hour
 func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	all, err := s.list(ctx)
 	if err != nil {
-		return err
+		return s.reason(err)
 	}
-	all = slices.DeleteFunc(all, func(info Info) bool { return info.InUse || !remove(info) })
-	failed := make([]error, len(all))
+	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
+	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
+	s.removeUnfinished()
+	var homes []string
+	for _, info := range all {
+		if !info.InUse && remove(info) {
+			homes = append(homes, info.Dir)
+		}
+	}
+	err = s.removeHomes(ctx, homes, remove)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(err, s.removalReason(s.releaseProvisional(ctx)), s.removalReason(s.collectGarbage(ctx, leftovers)))
+}
+
+// removeHomes removes workspaces like removeHome. What has to be recorded first may find no space on a full disk, so it is tried again when the
+// others are removed.
+func (s *Store) removeHomes(ctx context.Context, homes []string, remove func(Info) bool) error {
+	failed := make([]error, len(homes))
 	var removing sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, info := range all {
+	for i, home := range homes {
 		slots <- struct{}{}
 		removing.Go(func() {
-			failed[i] = s.removeHome(ctx, info.Dir, remove)
+			failed[i] = s.removeHome(ctx, home, remove)
 			<-slots
 		})
 		if ctx.Err() != nil {
@@ -158,14 +177,13 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 		}
 	}
 	removing.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
+	for i, home := range homes {
+		if errors.Is(failed[i], syscall.ENOSPC) && ctx.Err() == nil {
+			failed[i] = s.removeHome(ctx, home, remove)
+		}
+		failed[i] = s.removalReason(failed[i])
 	}
-	err = errors.Join(append(failed, s.releaseProvisional(ctx))...)
-	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
-	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
-	s.removeUnfinished()
-	return errors.Join(err, s.collectGarbage(ctx, leftovers))
+	return errors.Join(failed...)
 }
 
 // removeHome removes a workspace if it may be removed, and is still of the caller's choice: another attempt may have begun since it was
@@ -226,13 +244,13 @@ func (s *Store) removeFiles(ctx context.Context, home string, m marker) error {
 		return nil
 	}
 	left, err := s.retire(ctx, home, m)
-	if err == nil || left != "" {
+	switch {
+	case err == nil || left != "" || errors.Is(err, syscall.ENOSPC): // that is not so for long
 		return err
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	m.Kept = err.Error()
+	m.Kept = s.reason(err).Error()
 	return m.write(home)
 }
 
@@ -292,13 +310,15 @@ func (s *Store) releaseProvisional(ctx context.Context) error {
 // Release forgets a run: its workspaces, except for those in use or that cannot be captured and copies that a person has changed, its commits, its
 // landings, and the ref in the user's repository.
 func (s *Store) Release(ctx context.Context, run string) error {
+	return s.removalReason(s.release(ctx, run))
+}
+
+func (s *Store) release(ctx context.Context, run string) error {
 	if _, err := s.Withdraw(ctx, run); err != nil {
 		return err
 	}
 	homes, err := s.homes(run)
-	for _, home := range homes {
-		err = errors.Join(err, s.removeHome(ctx, home, func(Info) bool { return true }))
-	}
+	err = errors.Join(err, s.removeHomes(ctx, homes, func(Info) bool { return true }))
 	landings, wrong := filepath.Glob(filepath.Join(globEscape(s.dir), "land", nameOf(run)+".*"))
 	err = errors.Join(err, wrong)
 	for _, dir := range landings {

@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -401,5 +403,63 @@ func TestLostMarker(t *testing.T) {
 				t.Errorf("the work is %q", got)
 			}
 		})
+	}
+}
+
+// TestRemoveOnFullDisk has a disk on which nothing can be written. Directories are removed nevertheless; what has to be recorded before that
+// is, when the others have made space for it.
+func TestRemoveOnFullDisk(t *testing.T) {
+	repo := os.Getenv("HOCKET_TEST_REPO")
+	if repo == "" {
+		f := newFixture(t)
+		f.onDisk("6m", "HOCKET_TEST_REPO="+f.repo, "HOCKET_TEST_STATE="+f.state)
+		return
+	}
+	f := &fixture{t, repo, os.Getenv("HOCKET_TEST_STATE")}
+	s := f.open()
+	b := f.capture(s, "r1")
+	text := strings.Repeat("a line of a step\n", 1<<14)
+	large := map[string]string{"large": text}
+	for _, address := range []string{"recorded", "edited"} {
+		f.change(s, address, b.Commit, large)
+	}
+	edit := filepath.Join(s.home(Attempt{"r1", "edited", 1}), "tree", "a.txt")
+	f.write(edit, "edited\n")
+	f.fill()
+	only := func(address string) func(Info) bool { return func(i Info) bool { return i.Address == address } }
+	err := s.Clean(t.Context(), only("edited"))
+	var full *FullError
+	if !errors.As(err, &full) || strings.Contains(err.Error(), "workspace rm") || f.read(edit) != "edited\n" {
+		t.Errorf("what cannot be recorded was removed: %v", err)
+	}
+	if _, err := s.Base(t.Context(), "r1"); !errors.As(err, &full) {
+		t.Errorf("the base: %v", err)
+	}
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+	if all, err := s.List(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("left: %+v, %v", all, err)
+	}
+	_, commit, err := s.Collected(t.Context(), Attempt{"r1", "edited", 1})
+	f.no(err)
+	f.has(s, commit, "a.txt", "edited\n")
+	f.change(s, "next", b.Commit, large)
+	f.fill()
+	f.no(s.Release(t.Context(), "r1"))
+	if all, err := s.List(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("left of the run: %+v, %v", all, err)
+	}
+}
+
+// fill fills the disk of the state.
+func (f *fixture) fill() {
+	f.Helper()
+	file, err := os.CreateTemp(f.state, "ballast")
+	f.no(err)
+	defer file.Close()
+	for err == nil {
+		_, err = file.Write(make([]byte, 512))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		f.Error(err)
 	}
 }

@@ -305,6 +305,11 @@ func (s *Store) endNoted(ctx context.Context) ([]Ended, error) {
 
 // Withdraw ends the landings of a run whose process was killed. What was done completely stays; the rest is taken back.
 func (s *Store) Withdraw(ctx context.Context, run string) (ended []Ended, err error) {
+	ended, err = s.withdraw(ctx, run)
+	return ended, s.landReason(err)
+}
+
+func (s *Store) withdraw(ctx context.Context, run string) (ended []Ended, err error) {
 	dirs := Unfinished(s.dir, run)
 	if len(dirs) == 0 {
 		return nil, nil

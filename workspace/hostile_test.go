@@ -446,24 +446,30 @@ func TestDiskFullDuringCapture(t *testing.T) {
 	}
 	for size, command := range map[string]string{"2m": "git add", "5m": "git index-pack"} {
 		f := newFixture(t)
-		f.mkdir(f.state)
 		noise := make([]byte, 3<<20)
 		_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
 		f.put("big", string(noise))
 		before := listing(t, f.repo)
-		self, err := os.Executable()
-		f.no(err)
-		const mount = `mount -t tmpfs -o size="$1" none "$2" || { echo no file system; exit 0; }; shift; shift; exec "$@"`
-		child := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", size, f.state, self, "-test.run=^TestDiskFullDuringCapture$", "-test.v")
-		child.Env = append(os.Environ(), "HOCKET_TEST_CAPTURE="+f.repo, "HOCKET_TEST_STATE="+f.state, "HOCKET_TEST_COMMAND="+command)
-		out, err := child.CombinedOutput()
-		if strings.Contains(string(out), "no file system") || strings.Contains(string(out), "unshare") || errors.Is(err, exec.ErrNotFound) {
-			t.Skipf("no file systems here: %v %s", err, out)
-		}
-		if err != nil || !strings.Contains(string(out), "--- PASS") {
-			t.Errorf("%v\n%s", err, out)
-		}
+		f.onDisk(size, "HOCKET_TEST_CAPTURE="+f.repo, "HOCKET_TEST_STATE="+f.state, "HOCKET_TEST_COMMAND="+command)
 		same(t, "the project", before, listing(t, f.repo))
+	}
+}
+
+// onDisk runs the test again in a process that has a file system of a size for the state.
+func (f *fixture) onDisk(size string, env ...string) {
+	f.Helper()
+	f.mkdir(f.state)
+	self, err := os.Executable()
+	f.no(err)
+	const mount = `mount -t tmpfs -o size="$1" none "$2" || { echo no file system; exit 0; }; shift; shift; exec "$@"`
+	child := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", size, f.state, self, "-test.run=^"+f.Name()+"$", "-test.v")
+	child.Env = append(os.Environ(), env...)
+	out, err := child.CombinedOutput()
+	if strings.Contains(string(out), "no file system") || strings.Contains(string(out), "unshare") || errors.Is(err, exec.ErrNotFound) {
+		f.Skipf("no file systems here: %v %s", err, out)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS") {
+		f.Errorf("%v\n%s", err, out)
 	}
 }
 

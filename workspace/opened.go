@@ -56,7 +56,7 @@ func (s *Store) OpenCopy(ctx context.Context, a Attempt, commit string) (string,
 		return s.inside(as.Root)
 	}
 	if err != nil {
-		return "", err
+		return "", s.reason(err)
 	}
 	return w.Dir, errors.Join(w.disarm(w.Root), noteFiles(w.home), w.lock.Release())
 }

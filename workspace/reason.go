@@ -12,7 +12,7 @@ import (
 // FullError means that a disk is full.
 type FullError struct {
 	Dir       string // on that disk
-	Elsewhere bool   // the workspaces are on another one
+	Elsewhere bool   // it is not full of workspaces: they are on another one, or were just removed
 	Err       error
 }
 
@@ -121,6 +121,16 @@ func (s *Store) reason(err error) error {
 		return &RemovedError{s.objects(), err}
 	}
 	return reason(err, s.dir)
+}
+
+// removalReason is reason for what removes workspaces, which need not be advised then.
+func (s *Store) removalReason(err error) error {
+	err = s.reason(err)
+	var full *FullError
+	if errors.As(err, &full) {
+		full.Elsewhere = true
+	}
+	return err
 }
 
 // full returns an error that names the directory whose disk is full, if an error is due to that: the given one, unless it names one already.

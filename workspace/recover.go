@@ -39,7 +39,7 @@ func (s *Store) Recover(ctx context.Context, a Attempt) error {
 	if err == nil && m.Captured == "" && !m.Partial && m.Attempt == a {
 		_, err = s.recover(ctx, home, treeIn(home), m)
 	}
-	return errors.Join(ignoreMissing(err), lock.Release())
+	return errors.Join(s.reason(ignoreMissing(err)), lock.Release())
 }
 
 // recoverTime limits how long recover takes, since others wait for it.
@@ -95,7 +95,6 @@ func (s *Store) recover(ctx context.Context, home, root string, m marker) (files
 	if harmless := w.disarm(w.Root); err == nil {
 		err = harmless
 	}
-	err = s.reason(err)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the files in %s could not be captured within %v", w.Root, recoverTime)
 	}

@@ -17,10 +17,12 @@ import (
 //  1. What is in it is recorded.
 //  2. It is renamed, so that nobody saves in it by its path any more: a program that tries reports that there is no such directory.
 //  3. What was saved between these two is recorded, too. If that is not possible, the tree gets its name back, and stays.
-//  4. Each file is removed only if it is as it was seen then. What a program has saved since, which had the file or its directory open,
+//  4. The marker is renamed, too. From then on, files of the tree may be missing.
+//  5. Each file is removed only if it is as it was seen then. What a program has saved since, which had the file or its directory open,
 //     is left beside the tree, in a directory of its own.
 //
-// If the process is killed in between, settle does the rest.
+// If the process is killed in between, settle does the rest. If everything is recorded already, none of this needs space: a disk that is full is
+// when people remove directories.
 
 // goneName is the name of a tree while it is removed.
 const goneName = "gone"
@@ -42,8 +44,8 @@ func (s *Store) retire(ctx context.Context, home string, m marker) (left string,
 	if err != nil {
 		return "", err
 	}
-	m.Partial = true
-	if err := errors.Join(last.write(home), m.write(home)); err != nil {
+	last.write(home)
+	if err := os.Rename(filepath.Join(home, markerName), filepath.Join(home, removedName)); err != nil {
 		return "", errors.Join(err, putBack(home, m))
 	}
 	return removeGone(home, m, last.has)
@@ -53,13 +55,16 @@ func (s *Store) retire(ctx context.Context, home string, m marker) (left string,
 // from others after the process was killed: a file that somebody moves keeps its own, and so do all files of a directory.
 const seenName = "seen"
 
-// write writes the list.
-func (s *seen) write(home string) error {
+// write writes the list if there is space for it. Without it, a process that is killed leaves beside the tree what it has not removed yet.
+func (s *seen) write(home string) {
 	var data bytes.Buffer
-	if err := gob.NewEncoder(&data).Encode(s.files); err != nil {
-		return err
+	err := gob.NewEncoder(&data).Encode(s.files)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(home, seenName), data.Bytes(), 0o600)
 	}
-	return os.WriteFile(filepath.Join(home, seenName), data.Bytes(), 0o600)
+	if err != nil {
+		_ = os.Remove(filepath.Join(home, seenName)) // a part of it could not be read, either
+	}
 }
 
 // readSeen reads the list; without one that can be read, nothing is known to be recorded.

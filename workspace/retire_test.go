@@ -198,12 +198,13 @@ func TestSavedAfterTheLook(t *testing.T) {
 // after that, what was saved since stays.
 func TestKilledRemoval(t *testing.T) {
 	for name, c := range map[string]struct {
-		partial, again bool // the tree was partly removed; somebody has created it again
-		tree, left     string
+		partial, again, full bool // the tree was partly removed; somebody has created it again; there was no space for the list of its files
+		tree, left           string
 	}{
-		"before":            {false, false, "mine\n", ""},
-		"before, and again": {false, true, "new\n", "mine\n"},
-		"after":             {true, false, "", "mine\n"},
+		"before":                {false, false, false, "mine\n", ""},
+		"before, and again":     {false, true, false, "new\n", "mine\n"},
+		"after":                 {true, false, false, "", "mine\n"},
+		"after, on a full disk": {true, false, true, "", "mine\n"},
 	} {
 		f := newFixture(t)
 		s := f.open()
@@ -214,8 +215,12 @@ func TestKilledRemoval(t *testing.T) {
 		f.no(err)
 		last, err := s.rename(t.Context(), w.home, m)
 		f.no(err)
-		m.Partial = c.partial
-		f.no(errors.Join(last.write(w.home), m.write(w.home)))
+		if last.write(w.home); c.full {
+			f.no(os.Remove(filepath.Join(w.home, seenName)))
+		}
+		if c.partial {
+			f.no(os.Rename(filepath.Join(w.home, markerName), filepath.Join(w.home, removedName)))
+		}
 		time.Sleep(20 * time.Millisecond)
 		f.write(filepath.Join(goneIn(w.home), "a.txt"), "mine\n")
 		if c.again {
@@ -229,6 +234,8 @@ func TestKilledRemoval(t *testing.T) {
 		}
 		f.no(os.Rename(filepath.Join(notes, "one"), filepath.Join(goneIn(w.home), "one")))
 		f.no(os.Rename(notes, filepath.Join(goneIn(w.home), "notes")))
+		m, err = readMarker(w.home)
+		f.no(err)
 		left, err := settle(w.home, m)
 		f.no(err)
 		has := func(dir, name string) string { text, _ := os.ReadFile(filepath.Join(dir, name)); return string(text) }
@@ -240,7 +247,7 @@ func TestKilledRemoval(t *testing.T) {
 				t.Errorf("%s is lost", name)
 			}
 		}
-		if _, err := os.Lstat(filepath.Join(w.home, "left-1", "run.sh")); c.partial && err == nil {
+		if _, err := os.Lstat(filepath.Join(w.home, "left-1", "run.sh")); c.partial && (err == nil) != c.full {
 			t.Errorf("%s: what nobody has changed is left", name)
 		}
 	}

@@ -58,7 +58,8 @@ func (w *Workspace) Gone() error { return w.store.Gone() }
 
 // Base returns the base of a run; "" if the store has none for it.
 func (s *Store) Base(ctx context.Context, run string) (string, error) {
-	return s.refs.out(ctx, "for-each-ref", "--format=%(objectname)", refsOf(run)+"base")
+	commit, err := s.refs.out(ctx, "for-each-ref", "--format=%(objectname)", refsOf(run)+"base")
+	return commit, s.reason(err)
 }
 
 // Has reports whether the store has a commit.
