@@ -48,7 +48,7 @@ func (s *Store) capture(ctx context.Context, run string, include []string) (Base
 	}
 	if head.commit != "" { // first, so that nothing is pruned meanwhile
 		if err := s.user.do(ctx, "update-ref", refsOf(run)+"base", head.commit); err != nil {
-			return Base{}, cmp.Or(ctx.Err(), error(&UnwritableError{s.user.gitDir, err}))
+			return Base{}, reason(err, s.user.gitDir)
 		}
 	}
 	q, err := s.quarantine("", "")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -120,6 +119,7 @@ type gitError struct {
 	code    int // exit code; -1: none
 	stderr  string
 	err     error
+	dir     string // where it ran; "": its messages have no relative paths
 }
 
 func (e *gitError) Error() string {
@@ -169,7 +169,12 @@ func (g git) run(ctx context.Context, stdin io.Reader, args ...string) (stdout, 
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &said
 	err = cmd.Run()
 	text := said.text()
-	return out.String(), text.String(), g.repo.explain(explain(ctx, args[0], err, text), gitDirOf(cmd))
+	err = explain(ctx, args[0], err, text)
+	var failed *gitError
+	if errors.As(err, &failed) {
+		failed.dir = cmd.Dir
+	}
+	return out.String(), text.String(), g.repo.explain(err, gitDirOf(cmd))
 }
 
 // gitDirOf returns the repository of a command; "": it is that of its directory.
@@ -201,10 +206,7 @@ func explain(ctx context.Context, command string, err error, messages *bytes.Buf
 	if strings.Contains(text, "No space left on device") || strings.Contains(text, "Disk quota exceeded") {
 		err = errors.Join(err, syscall.ENOSPC)
 	}
-	if strings.Contains(text, "Permission denied") || strings.Contains(text, "Read-only file system") {
-		err = errors.Join(err, fs.ErrPermission)
-	}
-	return &gitError{command, code, text, err}
+	return &gitError{command: command, code: code, stderr: text, err: err}
 }
 
 // out runs git and returns what it prints, without the line end.

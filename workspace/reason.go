@@ -25,18 +25,6 @@ func (e *FullError) Error() string {
 
 func (e *FullError) Unwrap() error { return e.Err }
 
-// UnwritableError means that somebody has made a directory read-only in which git or we have to write.
-type UnwritableError struct {
-	Dir string
-	Err error
-}
-
-func (e *UnwritableError) Error() string {
-	return fmt.Sprintf("nothing can be written in %s: make it and what is in it writable for you, and try again: %v", e.Dir, e.Err)
-}
-
-func (e *UnwritableError) Unwrap() error { return e.Err }
-
 // RemovedError means that somebody has removed the store, or its objects.
 type RemovedError struct {
 	Dir string
@@ -102,25 +90,29 @@ func between(text, start, end string) (string, bool) {
 	return strings.CutSuffix(text, end)
 }
 
-// reason returns an error that says what to do, if an error is due to the disk or the permissions of a directory.
+// reason returns an error that says what to do, if an error is due to permissions, or to the disk that a directory is on.
 func reason(err error, dir string) error {
 	switch {
-	case errors.As(err, new(*FullError)), errors.As(err, new(*UnwritableError)):
+	case errors.As(err, new(*FullError)), errors.As(err, new(*UnwritableError)), errors.As(err, new(*DeniedError)):
 		return err
 	case errors.Is(err, syscall.ENOSPC):
 		return &FullError{Dir: dir, Err: err}
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return &UnwritableError{dir, err}
 	}
-	return err
+	return denied(err)
 }
 
 // reason returns an error that says what to do, if an error is due to the disk or to what somebody has done to the store.
 func (s *Store) reason(err error) error {
-	if err != nil && isDirectory(s.objects()) != nil {
+	if err != nil && s.isRemoved() {
 		return &RemovedError{s.objects(), err}
 	}
 	return reason(err, s.dir)
+}
+
+// isRemoved reports whether somebody has removed the objects of the store, or put something else there.
+func (s *Store) isRemoved() bool {
+	err := isDirectory(s.objects())
+	return err != nil && !errors.Is(err, fs.ErrPermission)
 }
 
 // removalReason is reason for what removes workspaces, which need not be advised then.
@@ -157,7 +149,7 @@ func onSameDisk(a, b string) bool {
 
 // landReason is reason for a landing, which has better errors for what it may not write in the checkout.
 func (s *Store) landReason(err error) error {
-	if err != nil && isDirectory(s.objects()) != nil {
+	if err != nil && s.isRemoved() {
 		return &RemovedError{s.objects(), err}
 	}
 	return s.full(err, s.dir)

@@ -158,16 +158,52 @@ func TestReadOnlyDirectories(t *testing.T) {
 	again = readOnly(objects)
 	l, _ = f.plan(s, Landing{ID: "branch", Run: "r1", How: AsBranch, Base: b.Commit, Commit: c, Branch: "new"})
 	_, err = s.Land(t.Context(), l)
-	fails("a branch", err, "nothing can be written in "+objects+": make it and what is in it writable")
+	fails("a branch", err, objects+" cannot be written: make it and what is in it writable")
 	again()
-	again = readOnly(filepath.Join(f.repo, ".git", "refs", "hocket"))
-	_, err = s.Capture(t.Context(), "r2", nil)
-	fails("a capture", err, "nothing can be written in "+filepath.Join(f.repo, ".git")+": make it and what is in it writable")
-	again()
-	again = readOnly(filepath.Join(f.state, "temp"))
-	_, err = s.Capture(t.Context(), "r2", nil)
-	fails("a capture", err, "nothing can be written in "+f.state+": make it and what is in it writable")
-	again()
+}
+
+// TestDenied has what a user may not write or read, in the user's repository and in the store. The error names that.
+func TestDenied(t *testing.T) {
+	if !asNobody(t) {
+		return
+	}
+	f := newFixture(t)
+	f.put("new.txt", "new\n")
+	s := f.open()
+	b := f.capture(s, "r1")
+	f.no(f.checkout(s, Attempt{"r1", "step", 1}, b.Commit).Close())
+	capture := func() error { _, err := s.Capture(t.Context(), "r2", nil); return err }
+	for _, c := range []struct {
+		path string
+		mode os.FileMode
+		do   func() error
+		want string
+	}{
+		{f.repo + "/.git/refs/hocket", 0o500, capture, "cannot be written"},
+		{f.repo + "/.git/refs/hocket/r1", 0o500, func() error { _, err := s.Capture(t.Context(), "r1", nil); return err }, "cannot be written"},
+		{f.repo + "/.git/refs/hocket/r1", 0o500, func() error { return s.Release(t.Context(), "r1") }, "cannot be written"},
+		{f.repo + "/.git/index", 0, capture, "cannot be read"},
+		{f.repo + "/.git/info/exclude", 0, capture, "cannot be read"},
+		{f.state + "/temp", 0o500, capture, "cannot be written"},
+		{f.state + "/store.git/objects", 0o500, capture, "cannot be written"},
+		{f.state + "/store.git/refs/hocket", 0o500, capture, "cannot be written"},
+		{f.state + "/work", 0o500, func() error { _, err := s.Checkout(t.Context(), Attempt{"r2", "step", 1}, b.Commit); return err }, "cannot be written"},
+		{f.state + "/store.git/config", 0, func() error { _, err := Open(t.Context(), f.state, f.repo); return err }, "cannot be read"},
+	} {
+		info, err := os.Stat(c.path)
+		f.no(err)
+		f.no(os.Chmod(c.path, c.mode))
+		if err := c.do(); err == nil || !strings.HasPrefix(err.Error(), c.path+" "+c.want+": make it ") {
+			t.Errorf("%s with mode %v: the error is %v", c.path, c.mode, err)
+		}
+		f.no(os.Chmod(c.path, info.Mode()))
+	}
+	// Another failure of git is none of permissions.
+	f.no(os.RemoveAll(f.repo + "/.git/refs/hocket"))
+	f.write(f.repo+"/.git/refs/hocket", "in the way\n")
+	if err := capture(); err == nil || errors.As(err, new(*UnwritableError)) || errors.As(err, new(*DeniedError)) {
+		t.Errorf("a file in the way of a ref: %v", err)
+	}
 }
 
 // TestFullDiskOfALanding has a full disk in the checkout, in the user's repository and in the store.
@@ -186,7 +222,7 @@ func TestFullDiskOfALanding(t *testing.T) {
 		t.Errorf("in the checkout: %v", err)
 	}
 	f.land(s, l)
-	failed := &gitError{"merge-tree", 128, "fatal: unable to write loose object file", syscall.ENOSPC}
+	failed := &gitError{command: "merge-tree", code: 128, stderr: "fatal: unable to write loose object file", err: syscall.ENOSPC}
 	if err := s.landReason(failed); !errors.As(err, &full) || full.Dir != s.dir || full.Elsewhere {
 		t.Errorf("in the store: %v", err)
 	}

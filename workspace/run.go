@@ -122,7 +122,7 @@ func (s *Store) KeepBase(ctx context.Context, run, commit string) error {
 				continue // its repository does not have the commit, and need not
 			}
 			if err := s.user.do(ctx, "update-ref", refsOf(run)+"base", c); err != nil {
-				return err
+				return reason(err, s.user.gitDir)
 			}
 			break
 		}

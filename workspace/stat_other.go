@@ -16,6 +16,11 @@ const tellsChanges = false
 // statOf knows nothing: this system does not tell when a file was changed.
 func statOf(string) (s stat, ok bool) { return s, false }
 
+// mayRead and mayWrite are not known on this system: whatever was denied was writing.
+func mayRead(string) bool { return true }
+
+func mayWrite(string) bool { return false }
+
 // hasOtherNames is not known on this system.
 func hasOtherNames(string) bool { return false }
 

@@ -24,6 +24,11 @@ func statOf(name string) (s stat, ok bool) {
 	return noted(&is), true
 }
 
+// mayRead and mayWrite report whether the system lets this user read or change a file, or list a directory or change what is in it.
+func mayRead(path string) bool { return unix.Access(path, unix.R_OK) == nil }
+
+func mayWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }
+
 // hasOtherNames reports whether a file has several hard links. It does so, too, if that is not known.
 func hasOtherNames(name string) bool {
 	var is unix.Stat_t

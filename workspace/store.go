@@ -57,6 +57,11 @@ var fileSettings = []string{
 // Open opens the store of a project in its state directory, and creates it if necessary. The
 // directory belongs to this package.
 func Open(ctx context.Context, stateDir, projectDir string) (*Store, error) {
+	s, err := open(ctx, stateDir, projectDir)
+	return s, reason(err, stateDir)
+}
+
+func open(ctx context.Context, stateDir, projectDir string) (*Store, error) {
 	if err := CheckGit(ctx); err != nil {
 		return nil, err
 	}
