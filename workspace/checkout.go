@@ -264,17 +264,27 @@ func (w *Workspace) create(ctx context.Context) error {
 	if err := w.mark(marker{}); err != nil { // first, so that a tree whose marker is partial is never ours
 		return err
 	}
-	if err := os.Rename(fresh, w.Root); err != nil { // somebody has created it again
-		if err := w.keep(w.Attempt); err != nil {
-			return err
-		}
-		w.Reason = errSaved
-		if err := os.Rename(fresh, w.Root); err != nil {
-			return err
-		}
+	if err := w.place(fresh); err != nil {
+		return err
 	}
 	w.Dir, err = s.inside(w.Root)
 	return err
+}
+
+// place gives a complete directory its name. What somebody has created there since the one before was removed stays beside it.
+func (w *Workspace) place(fresh string) error {
+	wrong := os.Rename(fresh, w.Root)
+	if wrong == nil {
+		return nil
+	}
+	if _, err := os.Lstat(w.Root); err != nil {
+		return wrong // nothing is there
+	}
+	if err := w.keep(w.Attempt); err != nil {
+		return err
+	}
+	w.Reason = errSaved
+	return os.Rename(fresh, w.Root)
 }
 
 // createClone creates the repository of the workspace, in which the base is checked out.

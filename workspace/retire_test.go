@@ -296,3 +296,15 @@ func TestCreatedAgainBeforeTheNext(t *testing.T) {
 	}
 	f.collect(next)
 }
+
+// TestPlaceFails cannot give a directory its name, while nothing is there. Nobody has saved anything then.
+func TestPlaceFails(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	w := f.checkout(s, Attempt{"r1", "step", 1}, f.capture(s, "r1").Commit)
+	f.no(os.RemoveAll(w.Root))
+	if err := w.place(filepath.Join(w.home, "fresh")); !errors.Is(err, os.ErrNotExist) || w.Reason != nil || w.LeftIn != "" {
+		t.Errorf("%v; left in %q because of %v", err, w.LeftIn, w.Reason)
+	}
+	f.no(w.lock.Release())
+}
