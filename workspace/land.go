@@ -382,6 +382,9 @@ func (s *Store) planCheckout(ctx context.Context, p *plan) error {
 
 // overlay merges the new commit into a tree that the user has on the current one.
 func (p *plan) overlay(ctx context.Context, users tree) ([2]tree, error) {
+	if err := p.q.verifyMerge(ctx, p.head.commit, users, p.commit); err != nil {
+		return [2]tree{}, err
+	}
 	mine, err := p.q.commit(ctx, users, "Uncommitted", p.head)
 	if err != nil {
 		return [2]tree{}, err

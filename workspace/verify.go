@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,36 @@ func (q *quarantine) verify(ctx context.Context, files map[string]string) (git, 
 		}
 	}
 	return own, err
+}
+
+// verifyMerge verifies what git reads to merge two trees that come from a base: files that differ on both sides, and those that a side may have
+// renamed. Nobody is shown what becomes of them in the checkout.
+func (q *quarantine) verifyMerge(ctx context.Context, base string, sides ...tree) error {
+	moves := make([][]move, len(sides))
+	differ := map[string]int{} // on how many sides
+	for i, side := range sides {
+		var err error
+		if moves[i], err = q.moves(ctx, [2]tree{base, side}); err != nil {
+			return err
+		}
+		for _, m := range moves[i] {
+			differ[m.Path]++
+		}
+	}
+	files := map[string]string{}
+	for _, side := range moves {
+		renames := slices.ContainsFunc(side, func(m move) bool { return m.Mode == "" })
+		read := slices.DeleteFunc(slices.Clone(side), func(m move) bool {
+			return differ[m.Path] == 1 && !(renames && (m.Was == "" || m.Mode == ""))
+		})
+		addFiles(files, read, before)
+		addFiles(files, read, after)
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	_, err := q.verify(ctx, files)
+	return err
 }
 
 // copyObjects copies objects to another place.

@@ -101,3 +101,39 @@ func TestForgedWhileItLands(t *testing.T) {
 		t.Errorf("wrote %q, %v", text, err)
 	}
 }
+
+// TestForgedUncommittedLines has an agent that knows what the user has not committed, and gives that another content in the store. The user's
+// lines stay.
+func TestForgedUncommittedLines(t *testing.T) {
+	const base = "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+	mine, change := strings.Replace(base, "1", "mine", 1), strings.Replace(base, "9", "change", 1)
+	for name, c := range map[string]struct {
+		edit func(f *fixture)
+		file string
+	}{
+		"edited":  {func(f *fixture) { f.put("a.txt", mine) }, "a.txt"},
+		"staged":  {func(f *fixture) { f.put("a.txt", mine); f.git(f.repo, "add", "a.txt") }, "a.txt"},
+		"renamed": {func(f *fixture) { f.put("b.txt", mine); f.no(os.Remove(filepath.Join(f.repo, "a.txt"))) }, "b.txt"},
+	} {
+		f := newFixture(t)
+		f.put("a.txt", base)
+		f.git(f.repo, "commit", "-qam", "lines")
+		s := f.open()
+		b := f.capture(s, "r1")
+		step := f.change(s, "step", b.Commit, map[string]string{"a.txt": change})
+		c.edit(f)
+		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: step})
+		undo := f.forge(s, strings.TrimSpace(f.git(f.repo, "hash-object", c.file)), strings.Replace(mine, "5", "evil", 1))
+		if _, err := s.Plan(t.Context(), l, 1<<20); err == nil || !strings.Contains(err.Error(), "other content for "+c.file) {
+			t.Errorf("%s: planned: %v", name, err)
+		}
+		if _, err := s.Land(t.Context(), l); err == nil || f.read(f.repo, c.file) != mine {
+			t.Errorf("%s: landed %q, %v", name, f.read(f.repo, c.file), err)
+		}
+		undo()
+		f.land(s, l)
+		if got := f.read(f.repo, c.file); got != strings.Replace(mine, "9", "change", 1) {
+			t.Errorf("%s: landed %q", name, got)
+		}
+	}
+}
