@@ -72,7 +72,7 @@ func notesIn(file string) (marks []uint64, err error) {
 // of its own programs, which it started at the same moment.
 func isNoted(pid int, marks []uint64, dir string) bool {
 	limit, known := markOfProcess(pid)
-	if !known || !slices.Contains(marks, limit) && !(limit <= leastMark && worksIn(pid, dir)) {
+	if !known || !slices.Contains(marks, limit) && !(limit <= leastMark && worksIn(pid, dir) && lacksKey(pid)) {
 		return false
 	}
 	const state, session = 0, 3
@@ -84,11 +84,10 @@ func isNoted(pid int, marks []uint64, dir string) bool {
 }
 
 // worksIn reports whether a process of this user is in a directory, has something open there, or names it in its arguments or environment.
-// What has the key of an attempt does not count: other steps can look at the directory, too.
 func worksIn(pid int, dir string) bool {
 	proc := "/proc/" + strconv.Itoa(pid)
 	env, err := os.ReadFile(proc + "/environ")
-	if err != nil || hasMark(pid, markOf(""), 0) {
+	if err != nil {
 		return false
 	}
 	args, _ := os.ReadFile(proc + "/cmdline") // if it has ended, it does not count anyway
@@ -100,6 +99,20 @@ func worksIn(pid int, dir string) bool {
 		to, err := os.Readlink(link)
 		return err == nil && (to == dir || strings.HasPrefix(to, dir+"/"))
 	})
+}
+
+// lacksKey reports whether a process has no key of an attempt in its environment. One that does may be of another step, which can look at the
+// directory, too. While a process becomes another program, its environment seems to be empty, and bash changes it for a moment when it reads it. So
+// the key has to be missing for longer than that takes.
+func lacksKey(pid int) bool {
+	const looks, pause = 20, 5 * time.Millisecond
+	for range looks {
+		if hasMark(pid, markOf(""), 0) {
+			return false
+		}
+		time.Sleep(pause)
+	}
+	return true
 }
 
 // names reports whether a text has the path of a directory or of something in it.

@@ -81,3 +81,34 @@ func TestLoweredMark(t *testing.T) {
 		})
 	}
 }
+
+// TestLoweredMarkWhileItStarts has a process of another step that becomes another program again and again. It is never taken for one that this
+// step has left.
+func TestLoweredMarkWhileItStarts(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("bash", "-c", `ulimit -x 1; echo; exec bash -c 'exec bash -c "$0" "$0"' 'exec bash -c "$0" "$0"'`)
+	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), KeyVariable + "=other/step/1"}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip(err) // no bash
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	looks, found := 0, 0
+	for end := time.Now().Add(time.Second); time.Now().Before(end); looks++ {
+		if worksIn(cmd.Process.Pid, dir) && lacksKey(cmd.Process.Pid) {
+			found++
+		}
+	}
+	if fields := statOf(cmd.Process.Pid); len(fields) == 0 || string(fields[0]) == "Z" {
+		t.Fatal("it has ended")
+	}
+	if found > 0 {
+		t.Errorf("it counts %d times of %d", found, looks)
+	}
+}
