@@ -406,7 +406,11 @@ func (q *quarantine) add(ctx context.Context, links, except []string) (found add
 		return vanished(messages, err)
 	})
 	if errors.As(err, new(*VanishedError)) {
-		return found, err
+		var added bool
+		if messages, added = q.addListed(ctx, except); !added {
+			return found, err
+		}
+		err = nil
 	}
 	for line := range strings.Lines(messages) {
 		line = strings.TrimSpace(line)
