@@ -245,6 +245,11 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	s.Result, s.Status = run.Result(), run.Status()
+	for i, step := range s.Result.Steps {
+		if step.Status == engine.Running && slices.Contains(info.Untaken, step.Address) {
+			s.Result.Steps[i].Status = engine.Waiting
+		}
+	}
 	open := map[string]bool{}
 	for _, step := range s.Result.Steps {
 		r.begun(step.Address, step.Attempts)

@@ -234,14 +234,15 @@ type Info struct {
 	// Status is the state of the run. A run that is Running and that no process drives was
 	// interrupted: see Driven.
 	Status  engine.Status
-	Driven  bool   // a process drives it now
-	Pending bool   // no process has started it yet, or no worker is there, and any may; never if it was claimed
-	Holder  Holder // that process, if known
-	Origin  string // the run that this one was forked from
-	Problem string // why the engine could not continue, a defect of the program; for a Damaged run, what cannot be read
-	Workers bool   // workers make its attempts: if there is none, it waits for one
-	Home    string // the name of the worker that has its files, if only that one may do, or has done, its steps; only Driver.Info says it
-	Stalled string // what the run lacks to go on by itself, such as a worker; only Driver.Info says it
+	Driven  bool     // a process drives it now
+	Pending bool     // no process has started it yet, or no worker is there, and any may; never if it was claimed
+	Holder  Holder   // that process, if known
+	Origin  string   // the run that this one was forked from
+	Problem string   // why the engine could not continue, a defect of the program; for a Damaged run, what cannot be read
+	Workers bool     // workers make its attempts: if there is none, it waits for one
+	Home    string   // the name of the worker that has its files, if only that one may do, or has done, its steps; only Driver.Info says it
+	Stalled string   // what the run lacks to go on by itself, such as a worker; only Driver.Info says it
+	Untaken []string // addresses of steps whose attempts no worker has taken yet; only Driver.Info says it
 	Owner   Owner
 	Seq     int             // of its last event
 	Due     time.Time       // when the run must be driven again; zero: not by itself

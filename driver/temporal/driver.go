@@ -63,8 +63,9 @@ type Driver struct {
 	values  offload
 	archive sync.Map // facts of runs that only the archive has, by key
 	view    *overview
-	present sync.Map // presence of workers, by identity
-	recent  sync.Map // *created: runs that this process has created, and that the server may not list yet, by id
+	present sync.Map     // presence of workers, by identity
+	ahead   atomic.Int64 // how far the clock here is ahead of that of the server, as far as somebody had to know: see unheard
+	recent  sync.Map     // *created: runs that this process has created, and that the server may not list yet, by id
 }
 
 // Open connects to the server.

@@ -134,7 +134,7 @@ func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
 	about.state(m.run)
 	i := infoOf(about, e, !about.Status.Done() && d.alive(ctx, run))
 	i.Home = d.home(m.homes)
-	i.Stalled = d.stalled(ctx, run, m)
+	i.Stalled, i.Untaken = d.lacks(ctx, run, m)
 	return i, nil
 }
 

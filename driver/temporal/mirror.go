@@ -31,6 +31,8 @@ type mirror struct {
 	telling   map[int64]string              // tickets of replies by that event
 	queues    map[string]string             // task queues of attempts and claims by the id of the activity
 	refused   map[string]*failurepb.Failure // why no worker took attempts and claims that are asked for again, by that id
+	taken     map[int64]string              // who makes or made attempts and claims, by the event that scheduled them
+	lost      map[string]time.Time          // when the last attempt of a worker counted as lost because that was silent, by its identity
 	others    map[int64]bool                // timers that are not the machine's, by the event that started them
 	task      time.Time                     // when the workflow task began whose effects are being read; zero: there is none
 	taskSize  size                          // of the history then
@@ -132,6 +134,10 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	}
 	m.in, m.begun, m.ended, m.scheduled, m.others = in, false, false, map[int64]attemptKey{}, map[int64]bool{}
 	m.claims, m.telling, m.queues, m.refused = map[int64]string{}, map[int64]string{}, map[string]string{}, map[string]*failurepb.Failure{}
+	m.taken = map[int64]string{}
+	if m.lost == nil { // it outlives an execution
+		m.lost = map[string]time.Time{}
+	}
 	begins := m.machine == nil
 	if m.machine, err = newMachine(in, m, m.recall); err != nil {
 		return err
@@ -204,6 +210,10 @@ func (m *mirror) wasUpdated(a *historypb.WorkflowExecutionUpdateAcceptedEventAtt
 // arrival returns what an event of the history brings to the run; nil if it brings nothing.
 func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 	switch e.GetEventType() {
+	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+		a := e.GetActivityTaskStartedEventAttributes()
+		m.taken[a.GetScheduledEventId()] = a.GetIdentity()
+		return nil, nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 		a := e.GetActivityTaskCompletedEventAttributes()
 		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
@@ -233,6 +243,9 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		return m.endedBy(a.GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		a := e.GetActivityTaskTimedOutEventAttributes()
+		if a.GetFailure().GetTimeoutFailureInfo().GetTimeoutType() == enums.TIMEOUT_TYPE_HEARTBEAT {
+			m.lost[m.taken[a.GetScheduledEventId()]] = e.GetEventTime().AsTime()
+		}
 		why := a.GetFailure().GetCause() // the last refusal
 		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
 			m.refused[claimID(label)] = why

@@ -27,7 +27,17 @@ type presence struct {
 	Leaves   bool      `json:"leaves,omitempty"` // it only ends the attempts that it makes
 	Renewed  time.Time `json:"renewed"`
 
-	read time.Time
+	read     time.Time
+	identity string
+	heard    time.Time // when it last asked for tasks, by the clock of the server
+}
+
+// where names the worker, with its machine and directory.
+func (p presence) where() string {
+	if p.Place == "" {
+		return p.Name
+	}
+	return p.Name + " (" + p.Place + ")"
 }
 
 func (p presence) String() string {
@@ -126,7 +136,7 @@ func (c *crew) namesakes(ctx context.Context) error {
 		if err := getJSON(ctx, c.d.o.Store, key, &other); err != nil {
 			continue // it may have gone now
 		}
-		polls := slices.ContainsFunc(polling, func(identity string) bool { return presenceKey(identity) == key })
+		polls := slices.ContainsFunc(polling, func(one poller) bool { return presenceKey(one.identity) == key })
 		switch {
 		case !polls && c.d.o.Now().Sub(other.Renewed) > leftAfter:
 			if err := c.d.o.Store.Delete(ctx, key); err != nil {
@@ -140,27 +150,33 @@ func (c *crew) namesakes(ctx context.Context) error {
 	return nil
 }
 
-// pollers returns the identities of those that ask for tasks of workflows, or have done so shortly before.
-func (d *Driver) pollers(ctx context.Context) (all []string, err error) {
+// poller is who has asked for tasks of workflows, and when, by the clock of the server.
+type poller struct {
+	identity string
+	at       time.Time
+}
+
+// pollers returns those that ask for tasks of workflows, or have done so shortly before.
+func (d *Driver) pollers(ctx context.Context) (all []poller, err error) {
 	res, err := d.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: d.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: d.o.Queue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW,
 	})
 	for _, p := range res.GetPollers() {
-		if d.o.Now().Sub(p.GetLastAccessTime().AsTime()) < seenFor {
-			all = append(all, p.GetIdentity())
+		if at := p.GetLastAccessTime().AsTime(); d.o.Now().Sub(at) < seenFor {
+			all = append(all, poller{p.GetIdentity(), at})
 		}
 	}
 	return all, err
 }
 
-// there returns the identities of the workers that are there.
-func (d *Driver) there(ctx context.Context) ([]string, error) {
+// there returns the workers that are there.
+func (d *Driver) there(ctx context.Context) ([]poller, error) {
 	all, err := d.pollers(ctx)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	present, err := d.o.Store.List(ctx, presences)
-	return slices.DeleteFunc(all, func(identity string) bool { return !slices.Contains(present, presenceKey(identity)) }), err
+	return slices.DeleteFunc(all, func(p poller) bool { return !slices.Contains(present, presenceKey(p.identity)) }), err
 }
 
 // served reports whether a worker is there.
@@ -172,14 +188,15 @@ func (d *Driver) served(ctx context.Context) bool {
 // workers describes the workers that are there.
 func (d *Driver) workers(ctx context.Context) (all []presence, err error) {
 	there, err := d.there(ctx)
-	for _, identity := range there {
-		one, err := d.presence(ctx, identity)
+	for _, p := range there {
+		one, err := d.presence(ctx, p.identity)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has gone now
 		}
 		if err != nil {
-			one = presence{Name: identity} // such as one with another key
+			one = presence{Name: p.identity} // such as one with another key
 		}
+		one.identity, one.heard = p.identity, p.at
 		all = append(all, one)
 	}
 	slices.SortFunc(all, func(a, b presence) int { return strings.Compare(a.String(), b.String()) })

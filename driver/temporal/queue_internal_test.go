@@ -10,7 +10,7 @@ func TestNoWorkerNamesTheQueue(t *testing.T) {
 		"shop@rkhpgjmcdtpm/queue/gpu":  "no worker serves the queue gpu; step a waits; start one with `hocket worker --queue gpu`",
 		"shop@rkhpgjmcdtpm/worker/one": "worker one, which has this run's files, is offline; step a waits; start it with `hocket worker --name one`",
 	} {
-		if got := d.noWorker(queue, "step a waits"); got != want {
+		if got := (look{d: d}).noWorker(queue, "step a waits", nil); got != want {
 			t.Errorf("%s: %s, want %s", queue, got, want)
 		}
 	}

@@ -82,7 +82,7 @@ func (r role) play() error {
 	if r.Quick {
 		agents = noop{}
 	}
-	return d.Work(ctx, driver.Worker{Name: r.Name, Ready: ready, Queues: r.Queues, Programs: r.Programs, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+	return d.Work(ctx, driver.Worker{Name: r.Name, Place: "vm:/" + r.Name, Ready: ready, Queues: r.Queues, Programs: r.Programs, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
 		return driver.Work{Agents: agents}, func() {}, nil
 	}}, nil)
 }

@@ -1,24 +1,19 @@
 package temporal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
-	"go.temporal.io/api/enums/v1"
 	failurepb "go.temporal.io/api/failure/v1"
-	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
@@ -471,78 +466,6 @@ func (c *crew) allows(run string, pin *driver.Pin) error {
 		end()
 	}
 	return err
-}
-
-// stalled says what a run lacks to go on by itself: the server, a worker, or one that may do what is to be done. "" means
-// nothing.
-func (d *Driver) stalled(ctx context.Context, run string, m *mirror) string {
-	if m == nil || m.machine != nil && m.over {
-		return ""
-	}
-	soon, cancel := context.WithTimeout(ctx, awayFor)
-	defer cancel()
-	res, err := d.client.DescribeWorkflowExecution(soon, d.flowID(run), "")
-	if err != nil && ctx.Err() == nil && (away(err) || soon.Err() != nil) {
-		return d.silent()
-	}
-	if err != nil || m.machine == nil {
-		return ""
-	}
-	if t := res.GetPendingWorkflowTask(); t.GetState() == enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED && d.o.Now().Sub(t.GetScheduledTime().AsTime()) > lookEvery/2 {
-		if !d.served(ctx) {
-			return fmt.Sprintf("no worker serves the queue %s with the store %s", d.project, d.o.Store)
-		}
-	}
-	workers := sync.OnceValues(func() ([]presence, error) { return d.workers(ctx) })
-	served := func(queue string) bool {
-		there, err := workers()
-		return err != nil || slices.ContainsFunc(there, func(p presence) bool { return p.serves(d.o.Queue, queue) })
-	}
-	for _, a := range res.GetPendingActivities() {
-		if why := d.unmade(m, a, served); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// silent says that the server does not answer.
-func (d *Driver) silent() string {
-	return fmt.Sprintf("the Temporal server at %s does not answer", cmp.Or(d.o.Client.HostPort, client.DefaultHostPort))
-}
-
-// unmade says why an attempt or a claim does not begin.
-func (d *Driver) unmade(m *mirror, a *workflowpb.PendingActivityInfo, served func(queue string) bool) string {
-	if a.GetState() != enums.PENDING_ACTIVITY_STATE_SCHEDULED || a.GetActivityType().GetName() == tellName {
-		return ""
-	}
-	name := "step " + keyOf(a.GetActivityId()).address
-	waits := name + " waits"
-	if a.GetActivityType().GetName() == claimName {
-		name, waits = "the steps that use the project's files", "the steps that use the project's files wait"
-	}
-	why := a.GetLastFailure()
-	if queue := m.queues[a.GetActivityId()]; why == nil && queue != "" && !served(queue) {
-		return d.noWorker(queue, waits)
-	}
-	if why = cmp.Or(why, m.refused[a.GetActivityId()]); why == nil {
-		return ""
-	}
-	return fmt.Sprintf("no worker takes %s: %s", name, refusedBecause(d.o.Client.FailureConverter.FailureToError(why)))
-}
-
-// noWorker says which worker is missing, and how to start it.
-func (d *Driver) noWorker(queue, waits string) string {
-	kind, name, _ := strings.Cut(strings.TrimPrefix(queue, d.o.Queue+"/"), "/")
-	switch kind {
-	case "queue":
-		return fmt.Sprintf("no worker serves the queue %s; %s; start one with `hocket worker --queue %s`", name, waits, name)
-	case "worker":
-		return fmt.Sprintf("worker %s, which has this run's files, is offline; %s; start it with `hocket worker --name %s`", name, waits, name)
-	case "program":
-		return fmt.Sprintf("no worker has %s; %s; install it where a worker is", name, waits)
-	}
-	return fmt.Sprintf("no worker serves the queue %s; %s; start one with `hocket worker`", d.project, waits)
 }
 
 var _ driver.Workers = (*Driver)(nil)
