@@ -288,8 +288,8 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	}
 	now := &created{at: time.Now(), run: flow.GetRunID(), known: len(c.events)}
 	switch {
-	case c.after != nil:
-		now.known = c.after.run.Seq()
+	case c.after != nil: // what it was recorded with begins again when it is taken up
+		now.known += c.after.run.Seq()
 	case len(c.events) == 1: // nobody has observed its beginning
 		now.known = 0
 	}
