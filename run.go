@@ -254,8 +254,8 @@ func (r *Run) IsOf(ctx context.Context, name string) (bool, error) {
 // realFile returns where a file really is, relative to the root, so that it can be compared however it was
 // spelled, and after the project was moved.
 func (p *Project) realFile(file string) string {
-	if file == "" {
-		return ""
+	if file == "" || file == "-" { // standard input, wherever that was read
+		return file
 	}
 	if real, err := filepath.EvalSymlinks(file); err == nil { // otherwise it is the name of a text
 		file = real

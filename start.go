@@ -229,7 +229,11 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		if err != nil {
 			return nil, err
 		}
-		notes = append(append(notes, p.unfiled(spec.Pin)...), refused...)
+		unfiled, err := p.unfiled(spec.Pin)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(append(notes, unfiled...), refused...)
 	}
 	base, keep, err := p.capture(ctx, spec.Pin.Bundle, s.replies)
 	if err != nil {

@@ -263,7 +263,7 @@ type UnacceptedError struct {
 	Untrusted string
 	// Unfiled means that the run's workflow is in no file, as that of a single task.
 	Unfiled bool
-	// Unusable is the file that the run names, if that cannot be a workflow of the project.
+	// Unusable is the file that the run names, if that cannot be a workflow of the project; - is standard input.
 	Unusable string
 	// Replies means that its replies change files. The digest is that of the run with them.
 	Replies bool
@@ -277,6 +277,8 @@ func (e *UnacceptedError) Error() string {
 		return fmt.Sprintf("worker %s works only for workflows in files, and run %s is of none (digest %s), as a single task is: cancel it and start it with HOCKET_DRIVER=local in front of the command, or start the worker with --accept-any, which lets everyone who can start runs do anything there", e.Worker, e.Run, e.Digest)
 	case e.Replies:
 		return fmt.Sprintf("the replies of run %s change files, which worker %s would then work with (digest %s): if they are yours, start the worker with --accept %s", e.Run, e.Worker, e.Digest, e.Digest)
+	case e.Unusable == "-":
+		return fmt.Sprintf("worker %s works only for workflow files of the project, and that of run %s is from standard input: start it from a file in the project, or the worker with --accept %s", e.Worker, e.Run, e.Digest)
 	case e.Unusable != "":
 		return fmt.Sprintf("worker %s works only for workflow files of the project, and run %s names %.200q, which is none: start it with a file in the project, or the worker with --accept %s", e.Worker, e.Run, e.Unusable, e.Digest)
 	}
@@ -537,13 +539,23 @@ func repliesNote(pin *driver.Pin, replies *Replies) ([]string, error) {
 
 // unfiled says that workers refuse a run because its workflow is in no file of the project. Nobody knows what workers there
 // are and will be, and one of them may accept it.
-func (p *Project) unfiled(pin *driver.Pin) []string {
+func (p *Project) unfiled(pin *driver.Pin) ([]string, error) {
 	if file := filepath.FromSlash(pin.File); filepath.IsLocal(file) {
 		if _, err := os.Stat(filepath.Join(p.Root(), file)); err == nil {
-			return nil
+			return nil, nil
 		}
 	}
-	return []string{"the workflow is in no file of the project, as that of a single task, so workers refuse it unless they were started with --accept-any; put HOCKET_DRIVER=local in front of the command to do it on this machine"}
+	what, accept := "", "--accept-any" // each single task has another digest
+	if pin.File == "" {
+		what = ", as that of a single task"
+	} else {
+		digest, err := runDigest(pin.Bundle, pin.Agents)
+		if err != nil {
+			return nil, err
+		}
+		accept = "--accept " + digest
+	}
+	return []string{"the workflow is in no file of the project" + what + ", so workers refuse it unless they were started with " + accept + "; put HOCKET_DRIVER=local in front of the command to do it on this machine"}, nil
 }
 
 // repliesDigest identifies what a run does with replies.

@@ -591,3 +591,46 @@ func TestWaitWhileTheServerIsAway(t *testing.T) {
 		t.Errorf("%v, want that the time is over", err)
 	}
 }
+
+// A worker refuses a workflow from standard input. The start of the run and the refusal name the same digest, which its user can accept.
+func TestWorkersAcceptStandardInput(t *testing.T) {
+	dir := workshop(t, map[string]string{".hocket/config.yml": onTemporal}).Root()
+	p, d := employed(t, dir, true)
+	w, err := p.LoadText("-", []byte("name: piped\n"+greeting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := p.Powers(w)
+	if err == nil {
+		err = p.Trust(all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := p.Record(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolve := func(w hocket.Worker) error {
+		t.Helper()
+		if err := p.Work(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		_, end, err := d.worker.Resolve(t.Context(), "run-1", d.specs[0].Pin)
+		if err == nil {
+			end()
+		}
+		return err
+	}
+	var refused *hocket.UnacceptedError
+	if err := resolve(hocket.Worker{}); !errors.As(err, &refused) {
+		t.Fatalf("%v, want a refusal", err)
+	}
+	option, note := "--accept "+refused.Digest, strings.Join(run.Notes, "\n")
+	if !strings.Contains(refused.Error(), "that of run run-1 is from standard input") || !strings.HasSuffix(refused.Error(), option) || !strings.Contains(note, option) {
+		t.Errorf("%v; %s", refused, note)
+	}
+	if err := resolve(hocket.Worker{Accept: []string{refused.Digest}}); err != nil {
+		t.Error(err)
+	}
+}
