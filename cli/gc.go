@@ -36,6 +36,7 @@ files. A run that has not ended must be cancelled first.`,
 			}
 			for _, id := range args {
 				errs = append(errs, a.withRun(cmd.Context(), id, func(r *hocket.Run) error {
+					defer a.soonDeleted(r)()
 					if err := r.Delete(cmd.Context()); err != nil {
 						return notDeleted(r.ID(), err)
 					}
@@ -51,11 +52,28 @@ files. A run that has not ended must be cancelled first.`,
 	}
 }
 
+// soonDeleted says what takes so long if a run is not deleted soon. The result ends that.
+func (a *app) soonDeleted(r *hocket.Run) (stop func()) {
+	if !r.OnWorkers() {
+		return func() {}
+	}
+	late := time.AfterFunc(deletesSoon, func() {
+		a.note("waiting until the server no longer lists " + r.ID() + "; if a run has just ended, that can take half a minute\n")
+	})
+	return func() { late.Stop() }
+}
+
+// deletesSoon is how long people wait for a run to be deleted without being told why.
+const deletesSoon = 2 * time.Second
+
 // notDeleted turns a refusal to delete a run into a usage error.
 func notDeleted(run string, err error) error {
 	var no *hocket.RefusedError
 	var held *hocket.HeldError
-	if errors.As(err, &no) || errors.As(err, &held) {
+	switch {
+	case errors.As(err, &no): // it says itself what to do first
+		return usagef("run `hocket cancel "+run+"`", "%v", err)
+	case errors.As(err, &held):
 		return usagef("cancel it first with `hocket cancel "+run+"`", "%v", err)
 	}
 	return err
