@@ -507,7 +507,7 @@ func collected(ctx context.Context, w *workspace.Workspace, task *engine.StartTa
 	switch {
 	case out.Fault != nil: // the next attempt collects it, or keeps the directory
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprintf("its files cannot be recorded within %v: have the agent remove large ones, or add them to .gitignore", wantedTime)}
+		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprintf("its files cannot be recorded within %s: have the agent remove large ones, or add them to .gitignore", workflow.FormatDuration(wantedTime))}
 	case err != nil:
 		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: "its files cannot be recorded: " + cmp.Or(w.Gone(), err).Error()}
 	default:

@@ -162,7 +162,7 @@ func indentLines(text string) string {
 func higherLimit(res *engine.Result, failed engine.StepResult) []string {
 	switch {
 	case res.Status == engine.TimedOut:
-		return []string{"--max-runtime", max(10*time.Second, 10*res.Limits.Runtime).String()}
+		return []string{"--max-runtime", workflow.FormatDuration(max(10*time.Second, 10*res.Limits.Runtime))}
 	case failed.Status == engine.Skipped:
 		return []string{"--max-steps", strconv.Itoa(max(2*res.Usage.Steps, len(res.Steps)))}
 	}

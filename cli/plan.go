@@ -68,7 +68,7 @@ func (a *app) drawPlan(p *check.Plan) string {
 	fact("at once", fmt.Sprintf("%s; limit %d", most(p.Parallel), p.Limits.Parallel))
 	fact("cost", costText(p))
 	fact("tokens", most(p.Tokens))
-	fact("time", "at most "+p.Limits.Runtime.String()+" of working time")
+	fact("time", "at most "+workflow.FormatDuration(p.Limits.Runtime)+" of working time")
 	for _, why := range p.Open {
 		fact("unknown", why)
 	}

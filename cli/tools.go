@@ -124,7 +124,7 @@ type toolExample struct {
 func toolFactsOf(m *hocket.Tool, e hocket.ToolEnforcement) toolFacts {
 	list := func(names []string) []string { return append([]string{}, names...) }
 	f := toolFacts{
-		toolLine: toolLineOf(m), Inputs: m.Inputs, Outputs: m.Outputs, Timeout: m.Timeout.String(), MaxOutputKB: m.MaxOutputKB, Examples: []toolExample{},
+		toolLine: toolLineOf(m), Inputs: m.Inputs, Outputs: m.Outputs, Timeout: workflow.FormatDuration(m.Timeout), MaxOutputKB: m.MaxOutputKB, Examples: []toolExample{},
 		Permissions: toolPermission{list(m.Permissions.Network.Hosts), list(m.Permissions.Read), list(m.Permissions.Write), list(m.Permissions.Secrets)},
 	}
 	if m.Permissions.Network.Any {

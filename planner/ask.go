@@ -294,7 +294,7 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 			return nil, &FailedError{Run: run.ID(), Why: info.Stalled}
 		}
 		if ctx.Err() == nil && (errors.Is(cause, errTooLong) || errors.Is(cause, errTooSlow)) {
-			a.wrong, a.text = fmt.Sprintf("%v: the limits are %d KB and %s", cause, p.o.MaxBytes>>10, p.o.Timeout), l.written()
+			a.wrong, a.text = fmt.Sprintf("%v: the limits are %d KB and %s", cause, p.o.MaxBytes>>10, workflow.FormatDuration(p.o.Timeout)), l.written()
 			return a, nil
 		}
 		return nil, err

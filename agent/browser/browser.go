@@ -141,11 +141,11 @@ func explain(ctx, within context.Context, what string, patience time.Duration, e
 	case errors.As(err, &known):
 		return &agent.Error{Kind: known.Kind, Message: what + ": " + known.Message, Permanent: known.Permanent, Until: known.Until}
 	case errors.As(err, &lost):
-		return agent.Errorf("%s: %v, after %s", what, lost, patience)
+		return agent.Errorf("%s: %v, after %s", what, lost, workflow.FormatDuration(patience))
 	case errors.Is(context.Cause(within), errCrashed), errors.Is(context.Cause(within), errEnded):
 		return agent.Errorf("%s: %v", what, context.Cause(within))
 	case errors.Is(within.Err(), context.DeadlineExceeded):
-		return &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("%s: the page did not answer within %s; raise timeout if it needs longer", what, patience)}
+		return &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("%s: the page did not answer within %s; raise timeout if it needs longer", what, workflow.FormatDuration(patience))}
 	case errors.Is(err, context.Canceled): // the client noticed it first
 		return agent.Errorf("%s: %v", what, errEnded)
 	}

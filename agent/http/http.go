@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/outbound"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 const (
@@ -73,7 +74,7 @@ func (h *HTTP) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.
 	case ctx.Err() != nil:
 		return agent.Result{}, agent.Interrupted(ctx)
 	case within.Err() != nil:
-		return agent.Result{}, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("no complete response within %s", patience)}
+		return agent.Result{}, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("no complete response within %s", workflow.FormatDuration(patience))}
 	}
 	return agent.Result{}, err
 }

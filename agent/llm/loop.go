@@ -235,9 +235,9 @@ func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 	case errors.Is(cause, errTooMuch):
 		return a, agent.Permanentf("the answer exceeds %d KiB; raise max_output_kb or ask for a shorter answer", most>>10)
 	case err != nil && errors.Is(cause, errEndless):
-		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("the answer of %s did not finish within %s, in turn %d after %d characters", c.at.name, c.exec.longest, c.turn, len([]rune(a.text)))}
+		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("the answer of %s did not finish within %s, in turn %d after %d characters", c.at.name, workflow.FormatDuration(c.exec.longest), c.turn, len([]rune(a.text)))}
 	case err != nil && errors.Is(cause, errSilent):
-		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("%s sent nothing for %s, in turn %d after %d characters; raise silence if the model needs longer", c.at.name, c.patience, c.turn, len([]rune(a.text)))}
+		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("%s sent nothing for %s, in turn %d after %d characters; raise silence if the model needs longer", c.at.name, workflow.FormatDuration(c.patience), c.turn, len([]rune(a.text)))}
 	}
 	return a, err
 }

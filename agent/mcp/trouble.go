@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/mcp/login"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // failure explains why a server could not start or call a tool. The library's own messages
@@ -26,9 +27,9 @@ func (s *Session) failure(ctx, within context.Context, l *link, tool string, err
 		return agent.Errorf("MCP server %q: %s", s.server.Name, shown(login.Cause(err).Error()))
 	}
 	if within.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
-		late := fmt.Sprintf("did not respond within %s", s.options.Connect)
+		late := fmt.Sprintf("did not respond within %s", workflow.FormatDuration(s.options.Connect))
 		if tool != "" {
-			late = fmt.Sprintf("did not respond to the call of %s within %s", tool, s.options.Call)
+			late = fmt.Sprintf("did not respond to the call of %s within %s", tool, workflow.FormatDuration(s.options.Call))
 		}
 		return &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("MCP server %q %s%s", s.server.Name, late, l.peer.said())}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // exact reports whether the settings of a task say which command to run. Otherwise a model
@@ -138,7 +139,7 @@ func (t *typist) told(ctx, within context.Context, cmd *exec.Cmd, out *middle, p
 	case ctx.Err() != nil:
 		return "", agent.Interrupted(ctx)
 	case within.Err() != nil:
-		return out.with(fmt.Sprintf("timed out after %s", patience)), nil //nolint:nilerr // how it ended is what the model is told
+		return out.with(fmt.Sprintf("timed out after %s", workflow.FormatDuration(patience))), nil //nolint:nilerr // how it ended is what the model is told
 	case errors.As(err, &exit):
 		return out.with(exit.String()), nil
 	case err != nil:

@@ -75,7 +75,7 @@ func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *
 	case ctx.Err() != nil:
 		return "", agent.Interrupted(ctx)
 	case within.Err() != nil:
-		return "", &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("tool %s timed out after %s", m.Name, m.Timeout)}
+		return "", &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("tool %s timed out after %s", m.Name, workflow.FormatDuration(m.Timeout))}
 	}
 	return "", c.masked(err)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/workflow"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -56,7 +57,7 @@ func (d *Driver) Examine(ctx context.Context) []driver.Finding {
 		all = append(all, driver.Finding{What: "namespace", Broken: true, Found: d.namespace() + ": " + err.Error()})
 	default:
 		keeps := res.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
-		all = append(all, driver.Finding{What: "namespace", Found: fmt.Sprintf("%s, where ended runs are kept for %s, and then in the store", d.namespace(), keeps)})
+		all = append(all, driver.Finding{What: "namespace", Found: fmt.Sprintf("%s, where ended runs are kept for %s, and then in the store", d.namespace(), workflow.FormatDuration(keeps))})
 	}
 	return append(all, d.examineQueue(ctx), d.examineStore(ctx))
 }

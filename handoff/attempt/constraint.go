@@ -212,7 +212,7 @@ func (r Rule) EnforcedBy(unenforced string) string {
 			Except:   strings.Join(r.Paths, ", ") + be + " not writable (Landlock)",
 		}[r.Kind]
 	case Duration:
-		return fmt.Sprintf("a timeout of %v", r.Duration)
+		return fmt.Sprintf("a timeout of %s", workflow.FormatDuration(r.Duration))
 	case Cost:
 		return fmt.Sprintf("a budget of $%.2f", r.CostUSD)
 	case Tokens:

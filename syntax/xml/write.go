@@ -132,7 +132,7 @@ func limits(l workflow.Limits) *element {
 	e.number("max_parallel", l.Parallel)
 	e.number("max_depth", l.Depth)
 	if l.Runtime != 0 {
-		e.attr("max_runtime", yaml.Duration(l.Runtime))
+		e.attr("max_runtime", workflow.FormatDuration(l.Runtime))
 	}
 	if l.CostUSD != 0 {
 		e.attr("max_cost_usd", strconv.FormatFloat(l.CostUSD, 'f', -1, 64))

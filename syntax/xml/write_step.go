@@ -107,7 +107,7 @@ func (out *writer) words(e *element, n, inner *workflow.Node) {
 		e.attr("rest", "keep")
 	}
 	if inner.Timeout != 0 {
-		e.attr("timeout", yaml.Duration(inner.Timeout))
+		e.attr("timeout", workflow.FormatDuration(inner.Timeout))
 	}
 	usual := out.onError
 	if n.Kind() == "loop" {
@@ -269,10 +269,10 @@ func retry(e *element, r workflow.Retry) {
 		c.number("attempts", r.Attempts)
 		c.word("backoff", string(r.Backoff))
 		if r.Delay != 0 {
-			c.attr("delay", yaml.Duration(r.Delay))
+			c.attr("delay", workflow.FormatDuration(r.Delay))
 		}
 		if r.MaxDelay != 0 {
-			c.attr("max_delay", yaml.Duration(r.MaxDelay))
+			c.attr("max_delay", workflow.FormatDuration(r.MaxDelay))
 		}
 	}
 }

@@ -2,7 +2,6 @@ package yaml
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -297,6 +296,3 @@ func (n *Namer) Name(base string) string { return n.names.name(base, nil) }
 
 // Slug turns a text into an id. A valid id is returned unchanged.
 func Slug(text string) string { return slug(text) }
-
-// Duration returns 10m rather than 10m0s.
-func Duration(d time.Duration) string { return shortDuration(d) }

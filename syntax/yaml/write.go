@@ -243,18 +243,8 @@ func (out *writer) number(key string, n int64) {
 // duration writes 10m rather than 10m0s.
 func (out *writer) duration(key string, d time.Duration) {
 	if d != 0 {
-		out.field(key, shortDuration(d))
+		out.field(key, workflow.FormatDuration(d))
 	}
-}
-
-func shortDuration(d time.Duration) string {
-	s := d.String()
-	for _, zero := range []struct{ long, short string }{{"h0m0s", "h"}, {"m0s", "m"}} {
-		if len(s) > len(zero.long) && s[len(s)-len(zero.long):] == zero.long {
-			return s[:len(s)-len(zero.long)] + zero.short
-		}
-	}
-	return s
 }
 
 func (out *writer) labels(labels map[string]string) {
