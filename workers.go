@@ -45,6 +45,8 @@ type Worker struct {
 	Ready func(queues []string)
 	// Warn tells people what may be wrong, such as another worker with the same name. It may be nil.
 	Warn func(text string)
+	// Stalled is told that the worker can do nothing, because the server does not answer, and "" when it can again. It may be nil.
+	Stalled func(why string)
 	// Happened is called when an attempt begins and, with its outcome, when it ends, or with the error if this
 	// worker refuses it, or a whole run. Nil: nobody wants to know.
 	Happened func(a driver.AttemptID, out *driver.Outcome, refused error)
@@ -110,7 +112,7 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	defer swept.Wait()
 	defer stop()
 	return workers.Work(ctx, driver.Worker{
-		Name: o.Name, Place: host + ":" + p.Root(), Warn: o.Warn, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: happened,
+		Name: o.Name, Place: host + ":" + p.Root(), Warn: o.Warn, Stalled: o.Stalled, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: happened,
 		Files: func(ctx context.Context) (driver.Files, error) {
 			at, changed, err := project.FilesOf(ctx, p.Root())
 			return driver.FilesAt(at, changed), err

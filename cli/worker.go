@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -134,6 +135,7 @@ func (a *app) work(ctx context.Context, w hocket.Worker) error {
 		warned[text] = true
 		a.note(a.errStyle.Paint(view.Yellow, "warning") + ": " + view.Line(text) + "\n")
 	}
+	w.Stalled = func(why string) { a.note(stamp(a.errStyle) + cmp.Or(why, "the Temporal server answers again") + "\n") }
 	w.Ready = func(queues []string) {
 		a.note(fmt.Sprintf("worker %s is ready, on %s\n", w.Name, strings.Join(queues, ", ")))
 	}
@@ -161,6 +163,11 @@ func (a *app) onSignals(do ...func()) (forget func()) {
 	}
 }
 
+// stamp is the time in front of a line of a worker.
+func stamp(style view.Style) string {
+	return style.Paint(view.Dim, time.Now().Format("15:04:05.000")) + " "
+}
+
 // tellAttempt prints what happens to an attempt.
 func (a *app) tellAttempt(id hocket.AttemptID, out *hocket.Outcome, refused error, began map[hocket.AttemptID]time.Time) {
 	what, paint := "started", view.Paint("")
@@ -186,5 +193,5 @@ func (a *app) tellAttempt(id hocket.AttemptID, out *hocket.Outcome, refused erro
 	if id.Address != "" {
 		step = " " + view.Line(id.Address)
 	}
-	a.note(a.errStyle.Paint(view.Dim, time.Now().Format("15:04:05.000")) + " " + view.Line(id.Run) + step + try + " " + a.errStyle.Paint(paint, view.Line(what)) + "\n")
+	a.note(stamp(a.errStyle) + view.Line(id.Run) + step + try + " " + a.errStyle.Paint(paint, view.Line(what)) + "\n")
 }

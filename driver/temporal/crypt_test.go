@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -116,18 +118,37 @@ func TestSealedRefusal(t *testing.T) {
 	}
 }
 
+// panics counts the panics that the SDK logs.
+type panics struct {
+	log.Logger
+	n atomic.Int32
+}
+
+func (p *panics) Error(msg string, pairs ...any) {
+	if strings.Contains(msg, "panic") {
+		p.n.Add(1)
+	}
+	p.Logger.Error(msg, pairs...)
+}
+
 // TestKeyless: a worker that still runs without the key leaves encrypted runs and their steps to those that have it.
 func TestKeyless(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	refusals := make(chan string, 100)
+	happened := func(id driver.AttemptID, _ *driver.Outcome, refused error) {
+		if refused != nil && id.Address == "" {
+			refusals <- refused.Error()
+		}
+	}
 	serve := func(o temporal.Options, queues ...string) (*temporal.Driver, func()) {
 		d := open(t, o)
 		ctx, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() {
-			ended <- d.Work(ctx, driver.Worker{Name: newName(), Queues: queues, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+			ended <- d.Work(ctx, driver.Worker{Name: "w", Queues: queues, Happened: happened, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
 				return driver.Work{Agents: agent(echo)}, func() {}, nil
 			}}, nil)
 		}()
@@ -139,6 +160,8 @@ func TestKeyless(t *testing.T) {
 		}
 	}
 	o := options(newName(), temporal.Folder(t.TempDir()))
+	logged := &panics{Logger: quiet}
+	o.Client.Logger = logged
 	_, stop := serve(o, "gpu")
 	defer stop()
 	o.Key = bytes.Repeat([]byte{7}, 32)
@@ -167,6 +190,12 @@ func TestKeyless(t *testing.T) {
 	refused("workflow", func(res *workflowservice.DescribeWorkflowExecutionResponse) int32 {
 		return res.GetPendingWorkflowTask().GetAttempt()
 	})
+	if want := "worker w cannot read the run: it is encrypted, and " + temporal.KeyVariable + " is not set here"; len(refusals) != 1 || <-refusals != want {
+		t.Errorf("%d times, want it told once: %s", len(refusals), want)
+	}
+	if n := logged.n.Load(); n > 0 {
+		t.Errorf("%d panics were logged", n)
+	}
 	d, stop := serve(o)
 	defer stop()
 	refused("step", func(res *workflowservice.DescribeWorkflowExecutionResponse) (n int32) {

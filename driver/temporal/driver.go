@@ -65,6 +65,7 @@ type Driver struct {
 	view    *overview
 	present sync.Map     // presence of workers, by identity
 	ahead   atomic.Int64 // how far the clock here is ahead of that of the server, as far as somebody had to know: see unheard
+	log     *logger      // nil: the SDK has its own
 	recent  sync.Map     // *created: runs that this process has created, and that the server may not list yet, by id
 }
 
@@ -87,6 +88,10 @@ func Open(o Options) (*Driver, error) {
 		o.Store = sealedStore{o.Store, crypt}
 	}
 	d := &Driver{o: o, name: processName(), project: o.Queue, values: values, view: newOverview()}
+	if o.Client.Logger != nil {
+		d.log = &logger{Logger: o.Client.Logger}
+		o.Client.Logger = d.log
+	}
 	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{d.values}, PayloadSizeThreshold: longPayload}
 	c, err := client.Dial(o.Client)
 	if err != nil {

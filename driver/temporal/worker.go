@@ -7,12 +7,14 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	failurepb "go.temporal.io/api/failure/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -27,6 +29,9 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	}
 	c := d.newCrew(w)
 	defer c.close()
+	if d.log != nil {
+		defer d.log.reports(c.unreadable)()
+	}
 	var interrupt func()
 	c.stopped, interrupt = context.WithCancel(context.Background())
 	defer interrupt()
@@ -86,6 +91,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
 	go c.scripted(looking)
+	go c.missesServer(looking)
 	select {
 	case <-ctx.Done():
 		interrupt()
@@ -109,6 +115,44 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	own.Stop()
 	c.settle()
 	return err
+}
+
+// missesServer tells when the server does not answer, and when it answers again, until ctx is done. The SDK asks again and again, and says
+// nothing.
+func (c *crew) missesServer(ctx context.Context) {
+	if c.w.Stalled == nil {
+		return
+	}
+	looks := time.NewTicker(c.d.o.Heartbeat / 2)
+	defer looks.Stop()
+	for missing := false; ; {
+		soon, cancel := context.WithTimeout(ctx, c.d.o.Heartbeat/2)
+		_, err := c.d.client.WorkflowService().GetSystemInfo(soon, &workflowservice.GetSystemInfoRequest{})
+		silent := err != nil && (away(err) || soon.Err() != nil)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if silent != missing {
+			missing = silent
+			why := ""
+			if missing {
+				why = c.d.silent()
+			}
+			c.w.Stalled(why)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-looks.C:
+		}
+	}
+}
+
+// unreadable tells that this worker cannot read a run.
+func (c *crew) unreadable(flow string, err error) {
+	_, why, _ := strings.Cut(err.Error(), errUnread.Error()+": ")
+	c.tellsRefusal(driver.AttemptID{Run: runOf(flow)}, fmt.Errorf("worker %s cannot read the run: %s", c.w.Name, why))
 }
 
 // crew runs workflows and makes attempts, with what it knows about their runs.

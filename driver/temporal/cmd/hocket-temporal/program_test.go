@@ -191,7 +191,7 @@ func TestProgram(t *testing.T) {
 		return run
 	}
 	o.prints("went", 0, "answer", gated(), "ok", "yes", "--resume") // it follows what the worker does
-	began := time.Now() // right after its end, the server takes a while
+	began := time.Now()                                             // right after its end, the server takes a while
 	text := o.hocket(0, "runs", "delete", regexp.MustCompile(`hello-\w+`).FindString(o.hocket(0, "runs")))
 	if took := time.Since(began); took > 5*time.Second && !strings.Contains(text, "waiting until the server no longer lists hello-") {
 		t.Errorf("after %s, it prints %q", took, text)
