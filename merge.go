@@ -197,7 +197,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	return driver.Outcome{Asks: &engine.Asked{
 		Address: c.task.Address,
 		Text:    why + "T" + strings.TrimPrefix(conflict, "t") + ". Resolve that in the directory below" + c.there() + ", then answer resolved.",
-		Detail:  w.Root + "\n\n" + conflictHelp(m) + "\n" + changeLine + m.Commit[:12],
+		Detail:  w.Root + "\n\n" + conflictHelp(m, c.there()) + "\n" + changeLine + m.Commit[:12],
 		Options: []workflow.Option{
 			{Value: resolved, Description: "the merge continues with what is in the directory"},
 			{Value: GiveUp, Description: "the merge fails; what the steps have made is kept"},
@@ -205,8 +205,9 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	}}
 }
 
-// conflictHelp says what is in the directory in which a person resolves conflicts, and which commands take one side there.
-func conflictHelp(m workspace.Merged) string {
+// conflictHelp says what is in the directory in which a person resolves conflicts, and which commands take one side there. there says on which machine that is, as
+// the question is shown beside commands for another one.
+func conflictHelp(m workspace.Merged, there string) string {
 	var b strings.Builder
 	marked, exact := false, true // exact: the commands are about these files
 	var files []string
@@ -230,7 +231,7 @@ func conflictHelp(m workspace.Merged) string {
 	if !exact || len(all) > 200 {
 		all = "FILE"
 	}
-	fmt.Fprintf(&b, "To take files as %s has them, run the first of these commands in the directory; the second takes them as %s has them. What that side does not have is removed. A dot in place of the names means all files.\n", a.Name, other.Name)
+	fmt.Fprintf(&b, "To take files as %s has them, run the first of these commands in the directory%s; the second takes them as %s has them. What that side does not have is removed. A dot in place of the names means all files.\n", a.Name, there, other.Name)
 	for _, side := range m.Sides {
 		fmt.Fprintf(&b, "  git restore -s %.12s -- %s\n", side.Commit, all)
 	}

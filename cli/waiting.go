@@ -64,16 +64,29 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 	}
 	choices := a.choices(run, q)
 	b.WriteString(meanings(choices, style))
-	b.WriteString(style.Paint(view.Dim, "to answer:") + "\n")
-	if dir := hocket.ConflictDirectory(q); dir != "" {
-		if _, err := os.Stat(dir); err == nil { // on this machine; in a line that is not wrapped, so that it can be copied
-			b.WriteString("  cd " + quoteWord(dir) + "\n")
-		}
+	dir, here := conflictDirectory(q)
+	head := "to answer:"
+	if dir != "" && !here {
+		head = "to answer, here or on any machine with the project:" // what is above is for that of the worker
+	}
+	b.WriteString(style.Paint(view.Dim, head) + "\n")
+	if here { // in a line that is not wrapped, so that it can be copied
+		b.WriteString("  cd " + quoteWord(dir) + "\n")
 	}
 	for _, c := range choices {
 		b.WriteString("  " + c.command + "\n")
 	}
 	return b.String()
+}
+
+// conflictDirectory returns the directory in which a question asks a person to resolve conflicts, "" if it asks something else, and
+// whether that is on this machine.
+func conflictDirectory(q hocket.Question) (dir string, here bool) {
+	if dir = hocket.ConflictDirectory(q); dir == "" {
+		return "", false
+	}
+	_, err := os.Stat(dir)
+	return dir, err == nil
 }
 
 // choice is one way to answer a question.
@@ -165,7 +178,7 @@ func (a *app) answerCommand(run string, q hocket.Question, value string) string 
 	if q.Kind != engine.PermissionQuestion || q.Orphaned { // a running attempt continues by itself
 		words = append(words, "--resume")
 	}
-	if hocket.ConflictDirectory(q) != "" && len(a.opened) > 0 { // whoever is in that directory is in another project
+	if _, here := conflictDirectory(q); here && len(a.opened) > 0 { // whoever is in that directory is in another project
 		return a.selfIn(a.opened[0].Root(), words...)
 	}
 	return a.self(words...)

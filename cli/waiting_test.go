@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,6 +52,21 @@ func TestMeaningsOfAnswers(t *testing.T) {
 	} {
 		if got := meanings(choices, view.Style{}); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestConflictElsewhere: if the directory of a conflict is on another machine, the commands to answer are set apart from those that
+// work there, and name no path of this machine.
+func TestConflictElsewhere(t *testing.T) {
+	here := t.TempDir()
+	for dir, want := range map[string]string{
+		here:                         "to answer:\n  cd " + here + "\n",
+		filepath.Join(here, "other"): "to answer, here or on any machine with the project:\n  hocket answer r-1 both resolved",
+	} {
+		q := hocket.Question{Question: engine.Question{ID: "both", Text: "Resolve that.", Detail: dir + "\n\nrun git", Options: []workflow.Option{{Value: "resolved"}}}}
+		if text := (&app{}).questionText("r-1", q, view.Style{}); !strings.Contains(text, want) {
+			t.Errorf("%s, want %q", text, want)
 		}
 	}
 }

@@ -157,7 +157,11 @@ steps:
 		}
 		return follow(t, r)
 	}
-	dir, _, _ := strings.Cut(asks("Resolve that in the directory below on worker one, then").Detail, "\n")
+	detail := asks("Resolve that in the directory below on worker one, then").Detail
+	if want := "run the first of these commands in the directory on worker one;"; !strings.Contains(detail, want) {
+		t.Errorf("%s, want %s", detail, want)
+	}
+	dir, _, _ := strings.Cut(detail, "\n")
 	if err := os.WriteFile(filepath.Join(dir, "made"), []byte("both\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
