@@ -158,7 +158,7 @@ steps:
 		t.Fatal(err)
 	}
 	made(attempt("two", "w", "a", evil, same), "evil")
-	d.deleted = map[string]bool{"one": true} // on another machine
+	d.deleted = map[string]*driver.Deletion{"one": {}} // on another machine
 	if _, err := p.Collect(t.Context(), hocket.Retention{}, false); err != nil {
 		t.Fatal(err)
 	}

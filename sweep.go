@@ -82,7 +82,7 @@ func (p *Project) sweepDeleted(ctx context.Context, d driver.Workers) error {
 				continue
 			}
 			deleted, err := d.Deleted(ctx, run)
-			if deleted && err == nil {
+			if deleted != nil && err == nil {
 				err = s.Release(ctx, run)
 			}
 			all = append(all, err)

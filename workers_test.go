@@ -28,7 +28,7 @@ type working struct {
 	worker  driver.Worker
 	origins map[string]string // of runs, whatever they say
 	bases   map[string]string // of runs that it does not know
-	deleted map[string]bool   // runs
+	deleted map[string]*driver.Deletion
 }
 
 func (d *working) Work(_ context.Context, w driver.Worker, _ <-chan struct{}) error {
@@ -41,7 +41,9 @@ var errAway = errors.New("the server does not answer")
 
 func (d *working) Place() string { return "here" }
 
-func (d *working) Deleted(_ context.Context, run string) (bool, error) { return d.deleted[run], nil }
+func (d *working) Deleted(_ context.Context, run string) (*driver.Deletion, error) {
+	return d.deleted[run], nil
+}
 
 func (d *working) Away(err error) bool { return errors.Is(err, errAway) }
 

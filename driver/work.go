@@ -58,9 +58,14 @@ type Workers interface {
 	Away(err error) bool
 	// Place names where the runs are stored. It is the same for all machines that find the same runs.
 	Place() string
-	// Deleted reports whether a run that was stored there has been deleted. As long as anything is stored about it, or the place
-	// cannot be read, it has not.
-	Deleted(ctx context.Context, run string) (bool, error)
+	// Deleted returns what was recorded when a run that was stored there was deleted, and nil if nobody has recorded that. That the run is
+	// unknown is not enough: the place may have lost its runs, or have been exchanged.
+	Deleted(ctx context.Context, run string) (*Deletion, error)
+}
+
+// Deletion is what remains of a run that was deleted.
+type Deletion struct {
+	Origin string `json:"origin,omitempty"` // see [Info]; "" also if nobody could read it
 }
 
 // Worker is a process that makes attempts of many runs.

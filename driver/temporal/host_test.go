@@ -31,7 +31,7 @@ import (
 // machine is a checkout of a project on a machine of its own.
 type machine struct {
 	*hocket.Project
-	root string
+	root, state string
 
 	mu    sync.Mutex
 	did   []string // attempts that were made here
@@ -58,7 +58,7 @@ func newCluster(t *testing.T, files map[string]string) *cluster {
 // machine checks the project out, with changes.
 func (c *cluster) machine(changed map[string]string) *machine {
 	c.t.Helper()
-	m := &machine{root: c.t.TempDir()}
+	m := &machine{root: c.t.TempDir(), state: c.t.TempDir()}
 	write := func(files map[string]string) {
 		for name, text := range files {
 			path := filepath.Join(m.root, name)
@@ -79,12 +79,21 @@ func (c *cluster) machine(changed map[string]string) *machine {
 		}
 	}
 	write(changed)
+	c.open(m, func(*temporal.Options) {})
+	return m
+}
+
+// open opens the project on a machine with other options of the driver.
+func (c *cluster) open(m *machine, change func(*temporal.Options)) {
+	c.t.Helper()
 	p, err := hocket.Open(m.root, hocket.Options{
-		State: c.t.TempDir(), Agents: c.agents, Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil },
+		State: m.state, Agents: c.agents, Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil },
 		Drivers: map[string]hocket.OpenDriver{"temporal": func(hocket.DriverSetup) (driver.Driver, error) {
-			return temporal.Open(temporal.Options{
+			o := temporal.Options{
 				Client: client.Options{HostPort: address, Logger: quiet}, Queue: c.queue, Store: temporal.Folder(c.store), Heartbeat: 2 * time.Second,
-			})
+			}
+			change(&o)
+			return temporal.Open(o)
 		}},
 	})
 	if err != nil {
@@ -99,7 +108,6 @@ func (c *cluster) machine(changed map[string]string) *machine {
 	}
 	c.t.Cleanup(func() { p.Close() })
 	m.Project = p
-	return m
 }
 
 // work makes the machine a worker until the test ends or stop is called.

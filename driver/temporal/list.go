@@ -440,6 +440,9 @@ func (d *Driver) Delete(ctx context.Context, run string) error {
 		return err
 	}
 	d.archive.Delete(endedKey(run))
+	if err := d.noteDeletion(ctx, run, about.Origin); err != nil {
+		return err
+	}
 	return errors.Join(d.release(ctx, run, about.Key), d.o.Store.Delete(ctx, runKey(run)), d.o.Store.Delete(ctx, endedKey(run)))
 }
 

@@ -81,6 +81,7 @@ func (c *crew) appear(ctx context.Context, leave <-chan struct{}) (gone func(), 
 	if err := c.namesakes(ctx); err != nil {
 		return nil, err
 	}
+	_ = c.d.forgetDeletions(ctx) // otherwise the next one that starts
 	key, own := presenceKey(c.identity), presence{Name: c.w.Name, Place: c.w.Place, Queues: c.w.Queues, Programs: c.w.Programs}
 	put := func(ctx context.Context) error {
 		own.Renewed = c.d.o.Now().UTC()

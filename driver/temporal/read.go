@@ -3,7 +3,6 @@ package temporal
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"runtime/debug"
@@ -109,24 +108,6 @@ func (d *Driver) Away(err error) bool { return away(err) || errors.As(err, new(*
 
 // Place names the store, which belongs to one queue in one namespace.
 func (d *Driver) Place() string { return d.o.Queue }
-
-// Deleted reports whether a run was deleted: neither the server nor the store knows anything about it. A server that has lost its runs, or a
-// folder that is not mounted, deletes none.
-func (d *Driver) Deleted(ctx context.Context, run string) (bool, error) {
-	if _, _, err := d.facts(ctx, run); !errors.As(err, new(*driver.UnknownRunError)) {
-		return false, err
-	}
-	keys, err := d.o.Store.List(ctx, runKey(run))
-	if len(keys) > 0 || err != nil {
-		return false, err
-	}
-	data, err := d.values.store.Get(ctx, "id")
-	var is identity
-	if err == nil {
-		err = json.Unmarshal(data, &is)
-	}
-	return is.ID == d.values.id, err
-}
 
 const breath = 100 * time.Millisecond
 

@@ -1,12 +1,16 @@
 package temporal_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
 	"go.temporal.io/sdk/client"
@@ -79,8 +83,8 @@ steps:
 	defer d.Close()
 	is := func(want bool) {
 		t.Helper()
-		if gone, err := d.Deleted(t.Context(), deleted.ID()); gone != want || err != nil {
-			t.Errorf("deleted: %t %v, want %t", gone, err, want)
+		if gone, err := d.Deleted(t.Context(), deleted.ID()); gone != nil != want || err != nil {
+			t.Errorf("deleted: %v %v, want %t", gone, err, want)
 		}
 	}
 	is(false)
@@ -91,9 +95,7 @@ steps:
 	if err := os.Rename(c.store, c.store+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if gone, err := d.Deleted(t.Context(), deleted.ID()); gone || err == nil {
-		t.Errorf("without the store: deleted %t, %v", gone, err)
-	}
+	is(false)
 	if err := os.Rename(c.store+".away", c.store); err != nil {
 		t.Fatal(err)
 	}
@@ -105,5 +107,71 @@ steps:
 	}
 	if n := one.directories(t, open); n != 1 || one.refs(t, open.ID()) == "" || one.refs(t, ended.ID()) == "" {
 		t.Errorf("the run in progress has %d directories and %q, the one that has ended %q", n, one.refs(t, open.ID()), one.refs(t, ended.ID()))
+	}
+}
+
+// TestAnotherServerDeletesNothing: on a server that has never had a run, or has lost it, nothing of it is removed, although the store has
+// nothing of it either.
+func TestAnotherServerDeletesNothing(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/build.yml": silent})
+	m := c.machine(nil)
+	stop := m.work(t, hocket.Worker{})
+	r, wait := m.start(t, "build", hocket.Front{})
+	if res, err := wait(); err != nil || res.Status != engine.Waiting {
+		t.Fatalf("%+v %v", res, err)
+	}
+	stop()
+	before := m.refs(t, r.ID())
+	s := startServer("")
+	defer s.kill()
+	other := &machine{root: m.root, state: m.state}
+	c.open(other, func(o *temporal.Options) { o.Client.HostPort = s.address })
+	if _, err := other.Collect(t.Context(), hocket.Retention{}, false); err != nil { // as a worker does that starts
+		t.Fatal(err)
+	}
+	if after := m.refs(t, r.ID()); after != before || before == "" {
+		t.Errorf("refs %q, want %q", after, before)
+	}
+}
+
+// silent is a run that waits, of which the store has nothing.
+const silent = `name: build
+steps:
+  - {id: a, agent: shell, workspace: own, config: {command: echo x > made}}
+  - {id: ok, human: "Go on?"}
+  - {id: b, agent: shell, workspace: own, config: {command: cat made}}
+`
+
+// TestNotesOfDeletions: they are kept for some months.
+func TestNotesOfDeletions(t *testing.T) {
+	t.Parallel()
+	needsServer(t)
+	ctx, store, now := t.Context(), temporal.Folder(t.TempDir()), time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+	o := options(fmt.Sprintf("w%d", worlds.Add(1)), store)
+	o.Now = func() time.Time { return now }
+	d := open(t, o)
+	for _, key := range []string{"deleted/2025-09/old", "deleted/2025-10/late", "deleted/2026-03/new"} {
+		if err := store.Put(ctx, key, []byte(`{"origin": "before"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for run, want := range map[string]bool{"old": false, "late": true, "new": true, "never": false} {
+		got, err := d.Deleted(ctx, run)
+		if err != nil || (got != nil) != want || got != nil && got.Origin != "before" {
+			t.Errorf("%s: %+v %v", run, got, err)
+		}
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { _ = d.Work(working, driver.Worker{Name: "w"}, nil) }()
+	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		keys, err := store.List(ctx, "deleted")
+		if err == nil && slices.Equal(keys, []string{"deleted/2025-10/late", "deleted/2026-03/new"}) {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal(keys, err)
+		}
 	}
 }
