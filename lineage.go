@@ -38,9 +38,9 @@ func (l *lineage) has(ctx context.Context, store *workspace.Store, run, commit s
 		if made || err != nil {
 			return made, err
 		}
-		info, unknown := l.d.Info(ctx, run)
-		if run = info.Origin; run == "" || unknown != nil {
-			return false, nil //nolint:nilerr // it may have been deleted; then nothing vouches for the commit
+		origin, unknown := originOf(ctx, l.d, run)
+		if run = origin; run == "" || unknown != nil {
+			return false, nil //nolint:nilerr // nothing vouches for the commit
 		}
 		if same, wrong := store.Noted(ctx, run, l.plan); same || wrong != nil {
 			if err = wrong; err == nil {
@@ -49,6 +49,20 @@ func (l *lineage) has(ctx context.Context, store *workspace.Store, run, commit s
 		}
 	}
 	return made, err
+}
+
+// originOf returns which run another one was forked from, which may have been deleted; "" if none.
+func originOf(ctx context.Context, d driver.Driver, run string) (string, error) {
+	info, err := d.Info(ctx, run)
+	w, ok := d.(driver.Workers)
+	if !ok || !errors.As(err, new(*driver.UnknownRunError)) {
+		return info.Origin, err
+	}
+	gone, err := w.Deleted(ctx, run)
+	if gone == nil || err != nil {
+		return "", err
+	}
+	return gone.Origin, nil
 }
 
 // inputs returns an error if an attempt would use another commit, besides the one that it begins with.

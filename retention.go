@@ -30,7 +30,7 @@ func (r *Run) Delete(ctx context.Context) error {
 	if err := r.d.Delete(ctx, r.id); err != nil {
 		return err
 	}
-	return r.p.ifIsolated(ctx, func(s *workspace.Store) error { return s.Release(ctx, r.id) })
+	return r.p.release(ctx, r.d, r.id)
 }
 
 // Collect deletes the oldest runs that have ended until the others are within r. With dry
@@ -48,7 +48,7 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	deleted, err := d.Collect(ctx, r, keep, dry)
 	if err == nil && !dry {
 		wrong := p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
-		err = errors.Join(p.forgetMessages(ctx), p.release(ctx, deleted), wrong)
+		err = errors.Join(p.forgetMessages(ctx), p.release(ctx, d, idsOf(deleted)...), wrong)
 		if w, ok := d.(driver.Workers); ok { // others may have deleted runs for which this machine has worked
 			err = errors.Join(err, p.sweepDeleted(ctx, w))
 		}
@@ -56,17 +56,11 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	return deleted, err
 }
 
-// release removes the workspaces of runs that were deleted.
-func (p *Project) release(ctx context.Context, deleted []Collected) error {
-	if len(deleted) == 0 {
-		return nil
+func idsOf(runs []Collected) (ids []string) {
+	for _, r := range runs {
+		ids = append(ids, r.ID)
 	}
-	return p.ifIsolated(ctx, func(s *workspace.Store) (err error) {
-		for _, c := range deleted {
-			err = errors.Join(err, s.Release(ctx, c.ID))
-		}
-		return err
-	})
+	return ids
 }
 
 // forgetMessages deletes what runs that have ended took from the inboxes of agents. Usually they did
@@ -101,7 +95,7 @@ func (r *Run) retain(ctx context.Context, res engine.Result) {
 	if keep := Retention(r.p.Config().Retention); keep != (Retention{}) && res.Status.Done() {
 		if unpaid, err := r.p.uncharged(ctx); err == nil {
 			deleted, _ := r.d.Collect(ctx, keep, unpaid, false) // the next run that ends tries again
-			_ = r.p.release(ctx, deleted)
+			_ = r.p.release(ctx, r.d, idsOf(deleted)...)
 		}
 	}
 }

@@ -66,29 +66,95 @@ func (p *Project) sweepEnded(ctx context.Context) error {
 }
 
 // sweepDeleted removes everything of runs that were deleted, wherever that was done.
-func (p *Project) sweepDeleted(ctx context.Context, d driver.Workers) error {
+func (p *Project) sweepDeleted(ctx context.Context, w driver.Workers) error {
 	return p.ifIsolated(ctx, func(s *workspace.Store) error {
-		runs, err := s.Entered(placeOf(d))
+		runs, err := s.Entered(placeOf(w))
 		if len(runs) == 0 || err != nil {
 			return err
 		}
-		listed, err := p.Runs(ctx, Filter{})
+		d, err := p.runs()
+		if err != nil {
+			return err
+		}
+		listed, err := d.Runs(ctx, Filter{})
 		if err != nil {
 			return err
 		}
 		var all []error
+		var deleted []string
 		for _, run := range runs {
 			if slices.ContainsFunc(listed, func(i Info) bool { return i.ID == run }) {
 				continue
 			}
-			deleted, err := d.Deleted(ctx, run)
-			if deleted != nil && err == nil {
-				err = s.Release(ctx, run)
+			noted, err := w.Deleted(ctx, run)
+			if noted != nil && err == nil {
+				deleted = append(deleted, run)
 			}
 			all = append(all, err)
 		}
-		return errors.Join(all...)
+		return errors.Join(append(all, p.release(ctx, d, deleted...))...)
 	})
+}
+
+// release removes everything of runs that were deleted. On workers, what a run has made stays as long as another one repeats it: the copy
+// for that one is only where it was forked, see [lineage]. The sweep after that removes it.
+func (p *Project) release(ctx context.Context, d driver.Driver, deleted ...string) error {
+	if len(deleted) == 0 {
+		return nil
+	}
+	return p.ifIsolated(ctx, func(s *workspace.Store) (err error) {
+		repeated := func(string) bool { return false }
+		if w, ok := d.(driver.Workers); ok {
+			for _, run := range deleted {
+				err = errors.Join(err, s.Enter(placeOf(w), run)) // the run may have been forked and deleted where no worker is
+			}
+			if err == nil {
+				repeated, err = repeatedRuns(ctx, d, w)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		for _, run := range deleted {
+			if !repeated(run) {
+				err = errors.Join(err, s.Release(ctx, run))
+			}
+		}
+		return err
+	})
+}
+
+// repeatedRuns returns what reports whether there is a run that was forked from another one, perhaps by way of others that were deleted. If
+// a run cannot be read, it may be one of any.
+func repeatedRuns(ctx context.Context, d driver.Driver, w driver.Workers) (func(run string) bool, error) {
+	listed, err := d.Runs(ctx, Filter{})
+	if err != nil {
+		return nil, err
+	}
+	origins, repeated := map[string]string{}, map[string]bool{}
+	for _, i := range listed {
+		if i.Status == Damaged {
+			return func(string) bool { return true }, nil
+		}
+		origins[i.ID] = i.Origin
+	}
+	for _, i := range listed {
+		for run := i.Origin; run != "" && !repeated[run]; {
+			repeated[run] = true
+			origin, ok := origins[run]
+			if !ok {
+				gone, err := w.Deleted(ctx, run)
+				if err != nil {
+					return nil, err
+				}
+				if gone != nil {
+					origin = gone.Origin
+				}
+			}
+			run = origin
+		}
+	}
+	return func(run string) bool { return repeated[run] }, nil
 }
 
 // placeOf names where the runs of a driver are, see [workspace.Store.Enter].

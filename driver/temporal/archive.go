@@ -31,7 +31,6 @@ import (
 //	runs/RUN/plans/first  the pin that the run was started with
 //	runs/RUN/plans/HASH   that of a Replanned
 //	ended/RUN             what lists show of a run that is over; of a short one also the rest
-//	deleted/MONTH/RUN     that it was deleted
 
 // facts is what lists show of a run. The memo of its workflow has them.
 type facts struct {

@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -172,6 +173,69 @@ func TestNotesOfDeletions(t *testing.T) {
 		}
 		if time.Now().After(until) {
 			t.Fatal(keys, err)
+		}
+	}
+}
+
+// TestForksKeepWhatTheyRepeat: a worker does the steps of a fork with what the first run has made there, also if that run was deleted, and the
+// forks between them. It removes that when no fork is left.
+func TestForksKeepWhatTheyRepeat(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/build.yml": silent})
+	starter, one := c.machine(nil), c.machine(nil)
+	one.work(t, hocket.Worker{})
+	first, wait := starter.start(t, "build", hocket.Front{})
+	if res, err := wait(); err != nil || res.Status != engine.Waiting {
+		t.Fatalf("%+v %v", res, err)
+	}
+	end := func(r *hocket.Run) {
+		t.Helper()
+		if _, err := r.Answer(t.Context(), "ok", hocket.Answer{Value: "yes"}); err != nil {
+			t.Fatal(err)
+		}
+		if res := follow(t, r); res.Status != engine.Success {
+			t.Fatalf("%+v", res)
+		}
+	}
+	fork := func(r *hocket.Run) *hocket.Run {
+		t.Helper()
+		forked, err := r.Retry(t.Context(), "ok")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return forked
+	}
+	collect := func() {
+		t.Helper()
+		if _, err := one.Collect(t.Context(), hocket.Retention{}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end(first)
+	second := fork(first)
+	third := fork(second)
+	if _, err := second.Cancel(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if res := follow(t, second); res.Status != engine.Cancelled {
+		t.Fatalf("%+v", res)
+	}
+	there, err := one.Run(t.Context(), second.ID())
+	if err == nil {
+		err = errors.Join(there.Delete(t.Context()), first.Delete(t.Context()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	collect()
+	end(third)
+	if err := third.Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	collect()
+	for _, r := range []*hocket.Run{first, second, third} {
+		if left := one.refs(t, r.ID()); left != "" {
+			t.Errorf("after all runs were deleted: %s", left)
 		}
 	}
 }
