@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workspace"
 )
 
@@ -28,41 +27,13 @@ func (p *Project) sweeps(ctx context.Context, d driver.Workers) {
 		if i%sweepAll == 0 {
 			_ = p.sweepDeleted(ctx, d)
 		}
-		_ = p.sweepEnded(ctx)
+		_ = p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
 		select {
 		case <-ctx.Done():
 			return
 		case <-every.C:
 		}
 	}
-}
-
-// sweepEnded removes the directories of runs that have ended, as [Run.retain] does. Runs that are stored elsewhere, or that nobody can be asked
-// about now, keep theirs.
-func (p *Project) sweepEnded(ctx context.Context) error {
-	return p.ifIsolated(ctx, func(s *workspace.Store) error {
-		runs, err := s.Runs()
-		if len(runs) == 0 || err != nil {
-			return err
-		}
-		open, err := p.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
-		if err != nil {
-			return err
-		}
-		d, err := p.runs()
-		if err != nil {
-			return err
-		}
-		ended := map[string]bool{}
-		for _, run := range runs {
-			if slices.ContainsFunc(open, func(i Info) bool { return i.ID == run }) {
-				continue
-			}
-			info, err := d.Info(ctx, run) // a list may be a moment behind
-			ended[run] = err == nil && info.Status.Done()
-		}
-		return s.Clean(ctx, func(w Workspace) bool { return ended[w.Run] })
-	})
 }
 
 // sweepDeleted removes everything of runs that were deleted, wherever that was done.
@@ -96,6 +67,9 @@ func (p *Project) sweepDeleted(ctx context.Context, w driver.Workers) error {
 	})
 }
 
+// deletedPlace is where runs are that were deleted, until nothing is left of them: see [workspace.Store.Enter].
+const deletedPlace = "deleted"
+
 // release removes everything of runs that were deleted. On workers, what a run has made stays as long as another one repeats it: the copy
 // for that one is only where it was forked, see [lineage]. The sweep after that removes it.
 func (p *Project) release(ctx context.Context, d driver.Driver, deleted ...string) error {
@@ -116,6 +90,7 @@ func (p *Project) release(ctx context.Context, d driver.Driver, deleted ...strin
 			return err
 		}
 		for _, run := range deleted {
+			err = errors.Join(err, s.Enter(deletedPlace, run))
 			if !repeated(run) {
 				err = errors.Join(err, s.Release(ctx, run))
 			}

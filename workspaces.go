@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workspace"
 )
@@ -333,22 +334,47 @@ func (p *Project) RemoveWorkspaces(ctx context.Context, which func(Workspace) bo
 // cleanWorkspaces removes directories of workspaces, which are chosen also by whether their run is over.
 func (p *Project) cleanWorkspaces(ctx context.Context, which func(w Workspace, over bool) bool) error {
 	return p.ifIsolated(ctx, func(s *workspace.Store) error {
-		over, err := p.over(ctx)
+		over, err := p.over(ctx, s)
 		if err != nil {
 			return err
 		}
-		return s.Clean(ctx, func(w Workspace) bool { return which(w, over(w.Run)) })
+		return s.Clean(ctx, func(w Workspace) bool { return which(w, over[w.Run]) })
 	})
 }
 
-// over returns what reports whether a run is over, so that nobody works in its directories: no agent, and no person
-// who resolves a conflict.
-func (p *Project) over(ctx context.Context) (func(run string) bool, error) {
-	open, err := p.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
-	return func(run string) bool {
-		return !slices.ContainsFunc(open, func(i Info) bool { return i.ID == run })
-	}, err
+// over returns which of the runs with directories are over, so that nobody works there: no agent, and no person who resolves a conflict.
+// Only those are that are known to have ended, or to have been deleted. A run of which nothing is known may be in progress: on another
+// server, or with another driver, since those of one project share their workspaces.
+func (p *Project) over(ctx context.Context, s *workspace.Store) (map[string]bool, error) {
+	runs, err := s.Runs()
+	if len(runs) == 0 || err != nil {
+		return nil, err
+	}
+	d, err := p.runs()
+	if err != nil {
+		return nil, err
+	}
+	open, err := d.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
+	if err != nil {
+		return nil, err
+	}
+	deleted, err := s.Entered(deletedPlace)
+	if err != nil {
+		return nil, err
+	}
+	over := map[string]bool{}
+	for _, run := range runs {
+		if slices.ContainsFunc(open, func(i Info) bool { return i.ID == run }) {
+			continue
+		}
+		info, err := d.Info(ctx, run) // a list may be a moment behind
+		over[run] = err == nil && hasEnded(info) || errors.As(err, new(*driver.UnknownRunError)) && slices.Contains(deleted, run)
+	}
+	return over, nil
 }
+
+// hasEnded reports whether a run is known to have ended. Of a damaged one nobody knows that: this machine may only lack the key.
+func hasEnded(i Info) bool { return i.Status.Done() && i.Status != Damaged }
 
 // WorkspaceSize returns how many bytes workspaces and what they have made take.
 func (p *Project) WorkspaceSize() int64 { return workspace.Size(p.workspaceDir()) }

@@ -1,6 +1,7 @@
 package temporal_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -133,6 +134,17 @@ func TestAnotherServerDeletesNothing(t *testing.T) {
 	}
 	if after := m.refs(t, r.ID()); after != before || before == "" {
 		t.Errorf("refs %q, want %q", after, before)
+	}
+	if n := m.directories(t, r); n != 1 {
+		t.Errorf("%d directories, want 1", n)
+	}
+	key := &machine{root: m.root, state: m.state}
+	c.open(key, func(o *temporal.Options) { o.Key = bytes.Repeat([]byte("k"), 32) })
+	if _, err := key.Collect(t.Context(), hocket.Retention{}, false); err != nil {
+		t.Fatal(err)
+	}
+	if n := m.directories(t, r); n != 1 {
+		t.Errorf("with a key without which the run began: %d directories, want 1", n)
 	}
 }
 
