@@ -48,7 +48,7 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	deleted, err := d.Collect(ctx, r, keep, dry)
 	if err == nil && !dry {
 		wrong := p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
-		err = errors.Join(p.forgetMessages(ctx), p.release(ctx, d, idsOf(deleted)...), wrong)
+		err = errors.Join(p.forgetMessages(ctx, idsOf(deleted)), p.release(ctx, d, idsOf(deleted)...), wrong)
 		if w, ok := d.(driver.Workers); ok { // others may have deleted runs for which this machine has worked
 			err = errors.Join(err, p.sweepDeleted(ctx, w))
 		}
@@ -63,16 +63,19 @@ func idsOf(runs []Collected) (ids []string) {
 	return ids
 }
 
-// forgetMessages deletes what runs that have ended took from the inboxes of agents. Usually they did
+// forgetMessages deletes what runs that have ended, and those that were deleted, took from the inboxes of agents. Usually they did
 // that themselves, unless their process was killed.
-func (p *Project) forgetMessages(ctx context.Context) error {
-	return session.OpenInbox(p.State()).ForgetOthers(func() (ids []string, err error) {
-		open, err := p.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
-		for _, r := range open {
-			ids = append(ids, r.ID)
+func (p *Project) forgetMessages(ctx context.Context, deleted []string) error {
+	listed, err := p.Runs(ctx, Filter{})
+	if err != nil {
+		return err
+	}
+	for _, i := range listed {
+		if hasEnded(i) {
+			deleted = append(deleted, i.ID)
 		}
-		return ids, err
-	})
+	}
+	return session.OpenInbox(p.State()).ForgetAll(deleted)
 }
 
 // Compact frees the disk space of deleted runs. Runs may have to wait for it.

@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/session"
 )
 
 // blind is a driver that cannot read a run.
@@ -74,6 +75,21 @@ func TestDirectoriesOfOthersStay(t *testing.T) {
 		}
 	}
 	one, two := waits(there), waits(here)
+	inbox := session.OpenInbox(filepath.Join(dir, ".state"))
+	received := func(more bool) int {
+		t.Helper()
+		got, err := inbox.Take("ann", one, "task", more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(got)
+	}
+	if _, err := inbox.Put("ann", "1", []byte("hello")); err != nil || received(true) != 1 {
+		t.Fatal(err)
+	}
+	if err := inbox.Received("ann", one, "task"); err != nil {
+		t.Fatal(err)
+	}
 	for name, p := range map[string]*hocket.Project{"here": here, "there": there} {
 		if res := wait(t, start(t, p, "short", nil)); res.Status != engine.Success {
 			t.Fatalf("%+v", res)
@@ -89,6 +105,9 @@ func TestDirectoriesOfOthersStay(t *testing.T) {
 	}
 	has("if one cannot be read", one, two)
 	hidden = ""
+	if n := received(false); n != 1 {
+		t.Errorf("the run in progress has %d messages, want the one that it has taken", n)
+	}
 	for run, p := range map[string]*hocket.Project{one: there, two: here} {
 		r, err := p.Run(t.Context(), run)
 		if err != nil {
@@ -102,6 +121,9 @@ func TestDirectoriesOfOthersStay(t *testing.T) {
 		}
 	}
 	has("after they have ended")
+	if n := received(false); n != 0 {
+		t.Errorf("%d messages after the run has ended", n)
+	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".state", "workspaces", "places", "*", "*")); left != nil {
 		t.Errorf("places of runs that nothing is left of: %q", left)
 	}

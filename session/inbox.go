@@ -117,19 +117,13 @@ func (b *Inbox) Forget(run string) error {
 	return sweep(b.taken(), func(taker string) bool { return taker == nameOf(run) })
 }
 
-// ForgetOthers does the same for other runs than those that open returns. It
-// looks for messages first: a run that starts meanwhile keeps its own.
-func (b *Inbox) ForgetOthers(open func() ([]string, error)) error {
-	files := b.taken()
-	runs, err := open()
-	if err != nil {
-		return err
-	}
-	keep := map[string]bool{}
+// ForgetAll does the same for several runs, and removes what has been forgotten for long.
+func (b *Inbox) ForgetAll(runs []string) error {
+	ended := map[string]bool{}
 	for _, run := range runs {
-		keep[nameOf(run)] = true
+		ended[nameOf(run)] = true
 	}
-	return sweep(files, func(taker string) bool { return !keep[taker] })
+	return sweep(b.taken(), func(taker string) bool { return ended[taker] })
 }
 
 // taken returns the files of all messages that were taken.
@@ -141,15 +135,15 @@ func (b *Inbox) taken() []string {
 // known is how long the inbox knows that a message was there, so that it is not left a second time.
 const known = 90 * 24 * time.Hour
 
-// sweep empties the messages that some runs have taken and received, gives the others back, and
-// removes those that have been empty for long.
+// sweep empties the messages that some runs have taken and received, and gives back those that they have not received. It removes those of
+// any run that have been empty for long.
 func sweep(files []string, gone func(taker string) bool) (err error) {
 	for _, file := range files {
 		name, taker, _ := strings.Cut(filepath.Base(file), "@")
 		taker, _, _ = strings.Cut(taker, "-")
 		info, lost := os.Stat(file)
 		switch {
-		case lost != nil || !gone(taker):
+		case lost != nil || info.Size() > 0 && !gone(taker):
 		case info.Size() > 0 && !strings.HasSuffix(file, received):
 			err = errors.Join(err, os.Rename(file, filepath.Join(filepath.Dir(file), name)))
 		case info.Size() > 0:
