@@ -37,8 +37,8 @@ type Work struct {
 	// Replan returns what the run is driven with after it got a new plan: Agents, Scripted and
 	// ScriptAll are used. Its error refuses the plan. Nil means that nothing changes.
 	Replan func(p *Pin) (Work, error)
-	// Stands reports whether what [Worker.Resolve] has decided is still so. Workers ask before each attempt, and resolve the
-	// plan again if not. Nil means yes.
+	// Stands reports whether what [Worker.Resolve] has decided is still so. Workers ask before each attempt and each answer of the script, and
+	// resolve the plan again if not. Nil means yes.
 	Stands func() bool
 	// Leave, when it is closed, means that nothing new starts. Attempts in progress may end, and Drive
 	// returns an *[InterruptedError] as soon as there is none. Nil means never.

@@ -332,6 +332,13 @@ type scripted struct {
 	delay time.Duration
 }
 
+// errRevoked ends a session whose script may not answer any more. If that is allowed again, another one begins.
+var errRevoked = errors.New("what the worker may do for the run has just changed")
+
+// stands reports whether the worker may still do what it was resolved for. It is asked before each answer: a session lasts as long as the
+// run goes on.
+func (s *session) stands() bool { return s.w.Stands == nil || s.w.Stands() }
+
 // later gives a scripted answer. If it is not valid, people are asked.
 func (s *session) later(q engine.Question, a scripted) {
 	go func() {
@@ -341,6 +348,10 @@ func (s *session) later(q engine.Question, a scripted) {
 			case <-s.over:
 				return
 			case <-time.After(wait):
+			}
+			if !s.stands() {
+				s.post(func() error { return errRevoked })
+				return
 			}
 			_, err = s.d.Act(context.Background(), s.id, &engine.Answered{ID: q.ID, Value: a.value, By: scriptName, Via: scriptName, Digest: q.Digest})
 			if err == nil || errors.As(err, new(*driver.RefusedError)) { // otherwise the server or the workers are too busy

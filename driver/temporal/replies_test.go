@@ -254,3 +254,47 @@ func TestScriptOnManyWorkers(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A worker gives no answers from replies after the trust in its project was revoked, and gives them when the project is trusted again.
+func TestAnswersAfterRevocation(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/gates.yml": "name: gates\nsteps:\n  - {id: first, human: \"Fine?\"}\n  - {id: second, human: \"Really?\"}\n"})
+	starter, m := c.machine(nil), c.machine(nil)
+	m.work(t, hocket.Worker{})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	r := starter.record(ctx, t, "gates", "first: approve\nsecond: {output: approve, delay: 4s}\n")
+	asks := func() string {
+		open, err := r.Questions(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(open) == 0 {
+			return ""
+		}
+		return open[0].Address
+	}
+	for asks() != "second" {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if _, err := m.Approvals().Revoke(m.Root(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(6 * time.Second)
+	if asks() != "second" {
+		t.Fatal("a worker that is not trusted has answered")
+	}
+	powers, err := m.Powers()
+	if err == nil {
+		err = m.Trust(powers)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asks() != "" {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if res := follow(t, r); res.Status != engine.Success {
+		t.Errorf("%+v", res)
+	}
+}
