@@ -27,13 +27,23 @@ func (p *Project) sweeps(ctx context.Context, d driver.Workers) {
 		if i%sweepAll == 0 {
 			_ = p.sweepDeleted(ctx, d)
 		}
-		_ = p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
+		_ = p.sweepEnded(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-every.C:
 		}
 	}
+}
+
+// sweepEnded removes the directories of runs that have ended, as [Run.retain] does. Without directories, it asks nobody.
+func (p *Project) sweepEnded(ctx context.Context) error {
+	return p.ifIsolated(ctx, func(s *workspace.Store) error {
+		if runs, err := s.Runs(); len(runs) == 0 || err != nil {
+			return err
+		}
+		return p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
+	})
 }
 
 // sweepDeleted removes everything of runs that were deleted, wherever that was done.
