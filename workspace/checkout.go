@@ -75,7 +75,7 @@ type marker struct {
 	Captured string    `json:"captured,omitempty"` // the commit of the attempt, when it has ended; "": it has not
 	Created  time.Time `json:"created"`
 	// Files are those of the tree when it was captured, see [seen], and Git what its repository has since nobody but a person works there,
-	// see [refsIn]. "" means that they are not known.
+	// see [refs]. "" means that they are not known.
 	Files string `json:"files,omitempty"`
 	Git   string `json:"git,omitempty"`
 	// Kept says why the directory was not removed when it should have been.
@@ -390,7 +390,7 @@ func (w *Workspace) Close() error {
 	}
 	err := w.disarm(w.Root)
 	if m, wrong := readMarker(w.home); wrong == nil && !m.Partial { // otherwise there is nothing to note
-		m.Git = cmp.Or(w.git, refsIn(w.Root))
+		m.Git = cmp.Or(w.git, refsIn(w.Root).id)
 		err = errors.Join(err, m.write(w.home))
 	}
 	return errors.Join(err, w.lock.Release())

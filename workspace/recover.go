@@ -2,11 +2,8 @@ package workspace
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -51,22 +48,20 @@ func (s *Store) recordLast(ctx context.Context, home, root string, m marker) (*s
 	if strings.HasPrefix(m.Address, openedPrefix) {
 		return unedited(home, root)
 	}
-	refs := refsIn(root)
+	first := refsIn(root)
 	now, err := s.recordAll(ctx, home, root, m)
 	if err != nil {
 		return nil, fmt.Errorf("its files cannot be recorded: %w", err)
 	}
-	if hasMine(m, refs) || hasMine(m, refsIn(root)) { // also if that was made meanwhile
-		return nil, errors.New("it has commits, branches or stashes of yours, which are recorded nowhere else")
+	for _, is := range []refs{first, refsIn(root)} { // also what was made meanwhile
+		if s.hasMine(ctx, m, is) {
+			return nil, errMine
+		}
 	}
 	return now, nil
 }
 
-// hasMine reports whether a repository has something of a person that is not recorded. What is committed on the branch of an attempt that
-// has not ended is collected with its files.
-func hasMine(m marker, refs string) bool {
-	return m.Git != "" && refs != m.Git && (m.Captured != "" || hasMore(m.Git, refs))
-}
+var errMine = errors.New("it has commits, branches or stashes of yours, which are recorded nowhere else")
 
 // recordAll collects the files of a tree until nothing has changed since. Whoever works there may do so while it is collected.
 func (s *Store) recordAll(ctx context.Context, home, root string, m marker) (*seen, error) {
@@ -99,45 +94,4 @@ func (s *Store) recover(ctx context.Context, home, root string, m marker) (files
 		err = fmt.Errorf("the files in %s could not be captured within %v", w.Root, recoverTime)
 	}
 	return files, err
-}
-
-// refsIn identifies the refs of the repository of a workspace: first all that are not its current branch, then the commit of that. It is "" if they
-// cannot be read, or are too many.
-func refsIn(root string) string {
-	const most = 10_000
-	git := filepath.Join(root, ".git")
-	head, err := readSmall(filepath.Join(git, "HEAD"))
-	packed, wrong := readSmall(filepath.Join(git, "packed-refs"))
-	if err != nil || ignoreMissing(wrong) != nil {
-		return ""
-	}
-	branch, _ := strings.CutPrefix(strings.TrimSpace(head), "ref: ")
-	others, current, n := sha256.New(), "", 0
-	fmt.Fprintf(others, "%q %q", head, packed)
-	err = walk(filepath.Join(git, "refs"), func(name string, mode fs.FileMode, _ *stat, err error) error {
-		if n++; err != nil || n > most {
-			return errUnread
-		}
-		if mode.IsDir() {
-			return nil
-		}
-		commit, err := readSmall(filepath.Join(git, "refs", filepath.FromSlash(name)))
-		if "refs/"+name == branch {
-			current = strings.TrimSpace(commit)
-		} else {
-			fmt.Fprintf(others, " %q %q", name, commit)
-		}
-		return err
-	})
-	if err != nil {
-		return ""
-	}
-	return hex.EncodeToString(others.Sum(nil)) + " " + current
-}
-
-// hasMore reports whether a repository has got something else than commits on its branch.
-func hasMore(before, now string) bool {
-	before, _, _ = strings.Cut(before, " ")
-	now, _, _ = strings.Cut(now, " ")
-	return before != "" && before != now
 }

@@ -79,7 +79,7 @@ func readSeen(home string) *seen {
 
 // rename renames a tree whose files are recorded, and returns what is in it then.
 func (s *Store) rename(ctx context.Context, home string, m marker) (*seen, error) {
-	if last, err := renameUntouched(home, m); last != nil || err != nil {
+	if last, err := s.renameUntouched(ctx, home, m); last != nil || err != nil {
 		return last, err
 	}
 	first, err := s.recordLast(ctx, home, treeIn(home), m)
@@ -99,7 +99,7 @@ func (s *Store) rename(ctx context.Context, home string, m marker) (*seen, error
 
 // renameUntouched renames a tree in which nothing was changed since it was recorded, as in most. One look at the files is enough then. It
 // returns what is in the tree; nil: it has its name again.
-func renameUntouched(home string, m marker) (*seen, error) {
+func (s *Store) renameUntouched(ctx context.Context, home string, m marker) (*seen, error) {
 	if m.Captured == "" || m.Files == "" || strings.HasPrefix(m.Address, openedPrefix) {
 		return nil, nil //nolint:nilnil // it has to be recorded first
 	}
@@ -107,7 +107,7 @@ func renameUntouched(home string, m marker) (*seen, error) {
 		return nil, err
 	}
 	now, err := lookAt(goneIn(home))
-	if err == nil && now.digest() == m.Files && !hasMine(m, refsIn(goneIn(home))) {
+	if err == nil && now.digest() == m.Files && !s.hasMine(ctx, m, refsIn(goneIn(home))) {
 		return now, nil
 	}
 	return nil, putBack(home, m)

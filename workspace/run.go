@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,8 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	if w.Dir, err = s.inside(w.Root); err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	if hasMore(m.Git, refsIn(w.Root)) {
-		w.git = m.Git
+	if had := cmp.Or(m.Git, unknownRefs); refsIn(w.Root).hasMore(had) {
+		w.git = had
 	}
 	return w, nil
 }
