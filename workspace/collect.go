@@ -207,10 +207,11 @@ func (w *Workspace) addAll(ctx context.Context, q *quarantine, links []string, i
 			return err
 		}
 	}
-	nested := slices.DeleteFunc(inner.nested, func(dir string) bool {
-		return slices.ContainsFunc(empty, func(link string) bool { return dir == link || strings.HasPrefix(dir, link+"/") })
-	})
-	if nested, err := q.notIgnored(ctx, nested); err != nil || len(nested) > 0 {
+	inSubmodule := func(name string) bool {
+		return slices.ContainsFunc(empty, func(link string) bool { return name == link || strings.HasPrefix(name, link+"/") })
+	}
+	inner.nested, inner.parts = slices.DeleteFunc(inner.nested, inSubmodule), slices.DeleteFunc(inner.parts, inSubmodule)
+	if nested, err := q.notIgnored(ctx, inner.nested); err != nil || len(nested) > 0 {
 		return cmp.Or(err, error(&NestedError{Paths: nested}))
 	}
 	found, err := q.add(ctx, links, empty)

@@ -253,6 +253,12 @@ func TestSubmodulesOfAnAgent(t *testing.T) {
 		}, ""},
 		"a directory in it": {func(_, sub string) { f.mkdir(filepath.Join(sub, "x")) }, ""},
 		"its repository":    {func(_, sub string) { f.git(sub, "init", "-q"); f.write(filepath.Join(sub, "x"), "x") }, "A\twork.txt"},
+		"its repository with a bare one": {func(_, sub string) {
+			f.git(sub, "init", "-q")
+			for _, part := range []string{"HEAD", "objects/keep", "refs/heads/keep"} {
+				f.write(filepath.Join(sub, "testdata", "repo.git", part), "x")
+			}
+		}, "A\twork.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
