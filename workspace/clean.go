@@ -147,6 +147,7 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
 	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
 	s.removeUnfinished()
+	s.removeRefLocks()
 	var homes []string
 	for _, info := range all {
 		if !info.InUse && remove(info) {
@@ -157,7 +158,7 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return errors.Join(err, s.removalReason(s.releaseProvisional(ctx)), s.removalReason(s.collectGarbage(ctx, leftovers)))
+	return errors.Join(err, s.removalReason(s.releaseProvisional(ctx)), s.removalReason(s.collectGarbage(ctx, leftovers)), s.removalReason(s.packManyRefs(ctx)))
 }
 
 // removeHomes removes workspaces like removeHome. What has to be recorded first may find no space on a full disk, so it is tried again when the
@@ -404,21 +405,7 @@ func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 		base := strings.TrimSuffix(pack, ".pack")
 		err = errors.Join(err, os.Remove(pack), ignoreMissing(os.Remove(base+".rev")), ignoreMissing(os.Remove(base+".idx")))
 	}
-	return errors.Join(err, s.packRefs(ctx))
-}
-
-// packRefs puts our refs into one file. Git can pack only all refs, and removes their files: if there are others, they are not ours.
-func (s *Store) packRefs(ctx context.Context) error {
-	refs, err := s.refs.out(ctx, "for-each-ref", "--format=%(refname)")
-	if err != nil {
-		return err
-	}
-	for ref := range strings.FieldsSeq(refs) {
-		if !strings.HasPrefix(ref, "refs/hocket/") {
-			return nil
-		}
-	}
-	return s.refs.do(ctx, "pack-refs", "--all")
+	return err
 }
 
 // packAll writes a pack with what some commits need, except for others, and returns its name.

@@ -193,7 +193,9 @@ func (w *Workspace) commit(ctx context.Context, q *quarantine, message string, o
 	}
 	s.lastPoint.Store(&point{commit, tree, on.time})
 	refs := fmt.Sprintf("update %[1]s%[2]s %[3]s\nupdate %[1]sfrom/%[2]s %[4]s\n", refsOf(w.Run), w.ref(), commit, w.Base)
-	_, err = s.refs.input(ctx, refs, "update-ref", "--stdin")
+	if _, err = s.refs.input(ctx, refs, "update-ref", "--stdin"); err == nil {
+		_ = s.packManyRefs(ctx) // otherwise later
+	}
 	return commit, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // repository is what a git command of ours takes for its repository: a directory that is made for that command, and removed after it. It
@@ -18,18 +19,21 @@ import (
 // filter in the configuration and a line in info/attributes would run a program of the agent when the next files are captured; other
 // settings would change what is captured or merged; and a ref with the name that a merge uses for a commit would be merged instead.
 type repository struct {
-	parent  string // where the directory is made
-	format  string // of object names
-	shallow []byte // the commits whose parents are missing
-	store   string // whose refs the command works on; "": it sees none
+	parent  string        // where the directory is made
+	format  string        // of object names
+	shallow []byte        // the commits whose parents are missing
+	store   string        // whose refs the command works on; "": it sees none
+	loose   *atomic.Int64 // how many refs had files of their own when a command was made; nil: it sees none
 }
 
 // make makes the directory.
 func (r *repository) make() (dir string, remove func(), err error) {
 	if r.store != "" {
-		if err := checkRefs(r.store); err != nil {
+		loose, err := checkRefs(r.store)
+		if err != nil {
 			return "", nil, &DamagedError{r.store, err}
 		}
+		r.loose.Store(loose)
 	}
 	if r.store != "" && runtime.GOOS == "windows" { // where links need privileges; no command for refs reads attributes
 		return r.store, func() {}, nil
@@ -57,10 +61,10 @@ func (r *repository) makeRefs(dir string) error {
 }
 
 // checkRefs returns an error if git would read or write refs elsewhere than in the store, or wait for a pipe. With a link to the refs of the
-// user, what we do with those of a run would happen to the user's branches.
-func checkRefs(store string) error {
+// user, what we do with those of a run would happen to the user's branches. It also counts the refs that have files of their own.
+func checkRefs(store string) (loose int64, err error) {
 	top := filepath.Join(store, "refs")
-	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && name != top: // a ref was removed meanwhile
 			return nil
@@ -69,20 +73,21 @@ func checkRefs(store string) error {
 		case d.IsDir():
 			return nil
 		}
+		loose++
 		return isFile(name, d.Type())
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := isDirectory(top); err != nil {
-		return err
+		return 0, err
 	}
 	packed := filepath.Join(store, "packed-refs")
 	info, err := os.Lstat(packed)
 	if err != nil {
-		return ignoreMissing(err)
+		return loose, ignoreMissing(err)
 	}
-	return isFile(packed, info.Mode())
+	return loose, isFile(packed, info.Mode())
 }
 
 // isFile returns an error if a mode is not that of a regular file.

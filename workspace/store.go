@@ -222,10 +222,11 @@ func (s *Store) ownRepositories() error {
 		}
 	}
 	withRefs := repo
-	withRefs.store = filepath.Join(s.dir, "store.git")
+	withRefs.store, withRefs.loose = filepath.Join(s.dir, "store.git"), &atomic.Int64{}
 	s.git = git{dir: s.dir, repo: &repo, objects: s.objects(), env: []string{"GIT_OBJECT_DIRECTORY=" + s.objects()}} // whoever calls may be in a directory that is removed
 	s.tree, s.refs = s.git, s.git
 	s.refs.repo = &withRefs
+	s.refs.settings = []string{"core.packedRefsTimeout=10000", "core.filesRefLockTimeout=10000"} // for others that pack refs, see [Store.packRefs]
 	return nil
 }
 
