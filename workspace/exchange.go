@@ -84,10 +84,41 @@ func removePart(dir *os.Root, of, name string) error {
 	if !whole.Mode().IsRegular() || !part.Mode().IsRegular() || part.Size() >= whole.Size() {
 		return nil
 	}
-	all, err := dir.ReadFile(of)
-	has, wrong := dir.ReadFile(name)
-	if err = errors.Join(err, wrong); err != nil || !bytes.HasPrefix(all, has) {
+	all, err := dir.Open(of)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	if is, err := isBeginning(dir, name, all); err != nil || !is {
 		return err
 	}
 	return dir.Remove(name)
 }
+
+// isBeginning reports whether another file begins with the content of a file. It compares them in pieces, because they may be large.
+func isBeginning(dir *os.Root, name string, of io.Reader) (bool, error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	const piece = 64 << 10
+	has, other := make([]byte, piece), make([]byte, piece)
+	for {
+		n, err := io.ReadFull(f, has)
+		if m, wrong := io.ReadFull(of, other[:n]); wrong != nil && !isEnd(wrong) {
+			return false, wrong
+		} else if !bytes.Equal(has[:n], other[:m]) {
+			return false, nil
+		}
+		switch {
+		case isEnd(err):
+			return true, nil
+		case err != nil:
+			return false, err
+		}
+	}
+}
+
+// isEnd reports whether an error of [io.ReadFull] says that there is no more.
+func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

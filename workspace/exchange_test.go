@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -248,4 +249,49 @@ func TestCreatedInTheLastMoment(t *testing.T) {
 		}
 		f.status("?? new")
 	})
+}
+
+// TestLargeFiles compares files in pieces.
+func TestLargeFiles(t *testing.T) {
+	const size = 8 << 20
+	f := newFixture(t)
+	_, in := f.landing()
+	old, fresh := strings.Repeat("a", size), strings.Repeat("a", size-1)+"b"
+	for side, text := range []string{old, fresh} {
+		f.write(in.staged(in.Changes[0], side), text)
+	}
+	root, err := os.OpenRoot(f.repo)
+	f.no(err)
+	defer root.Close()
+	for name, c := range map[string]struct {
+		text    string
+		is      int // the side; -1: none
+		partial bool
+	}{
+		"old": {old, before, false}, "fresh": {fresh, after, false}, "another": {"b" + old[1:], -1, false},
+		"longer": {old + "a", -1, false}, "a part": {old[1:], -1, true}, "empty": {"", -1, true},
+	} {
+		f.put("a.txt", c.text)
+		var began, ended runtime.MemStats
+		runtime.ReadMemStats(&began)
+		side, err := in.side(root, in.Changes[0])
+		f.no(os.Link(in.staged(in.Changes[0], before), filepath.Join(f.repo, "whole")))
+		f.no(removePart(root, "whole", "a.txt"))
+		runtime.ReadMemStats(&ended)
+		if errors.Is(err, errMoved) {
+			side = -1
+		} else if err != nil {
+			t.Error(err)
+		}
+		if side != c.is {
+			t.Errorf("%s: side %d, want %d", name, side, c.is)
+		}
+		if _, err := root.Lstat("a.txt"); (err != nil) != c.partial {
+			t.Errorf("%s: removed as a part: %v", name, err)
+		}
+		if used := ended.TotalAlloc - began.TotalAlloc; used > size/2 {
+			t.Errorf("%s: needs %d bytes", name, used)
+		}
+		f.no(root.Remove("whole"))
+	}
 }

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -291,12 +290,15 @@ func (in *intent) isSame(dir *os.Root, name string, m move, side int) (bool, err
 		return false, nil
 	}
 	copied, err := os.Stat(in.staged(m, side))
-	if err != nil || (info.Mode()&0o100 != 0) != (copied.Mode()&0o100 != 0) {
+	if err != nil || (info.Mode()&0o100 != 0) != (copied.Mode()&0o100 != 0) || info.Size() != copied.Size() {
 		return false, err
 	}
-	have, err := dir.ReadFile(name)
-	want, wrong := os.ReadFile(in.staged(m, side))
-	if err = errors.Join(err, wrong); err != nil || !bytes.Equal(have, want) {
+	want, err := os.Open(in.staged(m, side))
+	if err != nil {
+		return false, err
+	}
+	defer want.Close()
+	if same, err := isBeginning(dir, name, want); err != nil || !same {
 		return false, err
 	}
 	now, err := dir.Lstat(name) // the file may have changed behind what was read already
