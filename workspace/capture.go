@@ -64,6 +64,9 @@ func (s *Store) capture(ctx context.Context, run string, include []string) (Base
 	if err == nil && commit != head.commit {
 		err = q.seal(ctx, s.git, commit, head.commit)
 	}
+	if err == nil {
+		err = s.checkComplete(ctx, commit)
+	}
 	if err != nil {
 		return Base{}, err
 	}

@@ -249,6 +249,9 @@ func (w *Workspace) create(ctx context.Context) error {
 	agents := filepath.Join(fresh, ".git", "index")
 	g := s.tree.with("GIT_WORK_TREE="+fresh, "GIT_INDEX_FILE="+agents).in(fresh)
 	if err := g.do(ctx, "read-tree", "-m", "-u", w.Base); err != nil {
+		if lacks := s.checkComplete(ctx, w.Base); lacks != nil {
+			return lacks
+		}
 		return fmt.Errorf("workspace of commit %s: %w", w.Base, err)
 	}
 	if err := copyLater(agents, index); err != nil {

@@ -20,7 +20,7 @@
 //
 // A rebase or merge in progress does not matter, unless there are unmerged files: these are an
 // error, since agents would take conflict markers for text. A shallow repository works, also a
-// partial clone whose checkout is complete: nothing is ever fetched.
+// partial clone that has all files of the commit: nothing is ever fetched. Otherwise it is an error that says what to do.
 //
 // # What is not trusted
 //

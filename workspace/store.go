@@ -46,6 +46,7 @@ type user struct {
 	globalExcludes                   string // "" if there are none
 	format                           string // of its object names
 	name, email                      string // of the person, "" if not configured
+	partial                          bool   // objects may be missing
 }
 
 // fileSettings are the settings of a repository that decide how content becomes a file and back.
@@ -195,6 +196,7 @@ func (s *Store) settle(u *user, config []string) error {
 			s.tree.settings = append(s.tree.settings, key+"="+v)
 		}
 	}
+	u.partial = isPartial(values)
 	u.name, u.email = values["user.name"], values["user.email"]
 	if file, ok := values["core.excludesfile"]; ok {
 		if rest, found := strings.CutPrefix(file, "~/"); found {
