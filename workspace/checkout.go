@@ -65,6 +65,7 @@ type Workspace struct {
 	home   string
 	lock   *filelock.Lock
 	intact bool   // Close changes nothing in the directory
+	fresh  bool   // nobody but the attempt has worked there
 	git    string // what the repository had before a person worked there, if that has more now than commits on its branch
 }
 
@@ -270,6 +271,7 @@ func (w *Workspace) create(ctx context.Context) error {
 	if err := w.place(fresh); err != nil {
 		return err
 	}
+	w.fresh = true
 	w.Dir, err = s.inside(w.Root)
 	return err
 }

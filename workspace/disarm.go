@@ -56,6 +56,11 @@ func (w *Workspace) disarm(root string) error {
 			return err
 		}
 	}
+	if w.fresh { // otherwise they may be those of a person's git, which works now
+		if err := removeLocks(at); err != nil {
+			return err
+		}
+	}
 	index, err := w.harmlessIndex(root)
 	return errors.Join(err, own(at, "config", w.config()), own(at, "index", index))
 }
@@ -67,6 +72,25 @@ var influential = []string{
 	"rebase-merge", "rebase-apply", "sequencer", // commands that git runs when a person continues
 	"rr-cache", "MERGE_RR", // resolutions that git writes into files
 	"info/attributes", "info/exclude", "info/grafts", // differences, files and commits that git does not show
+}
+
+// removeLocks removes the lock files that commands of an agent have left in .git when they were killed, or that it has made. Git would
+// refuse to work.
+func removeLocks(at *os.Root) error {
+	return fs.WalkDir(at.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case strings.HasSuffix(name, ".lock"): // no ref has such a name
+			if err := at.RemoveAll(filepath.FromSlash(name)); err != nil || !d.IsDir() {
+				return err
+			}
+			return fs.SkipDir
+		case d.IsDir() && name != "." && name != "refs" && !strings.HasPrefix(name, "refs/"):
+			return fs.SkipDir
+		}
+		return nil
+	})
 }
 
 // makeOurs makes a directory one in which we, and git, can read and write. The error is [errNoDirectory] for a link to one.

@@ -301,3 +301,33 @@ func TestHardLinksInAGitDirectory(t *testing.T) {
 		t.Error("a repository that was cloned is replaced")
 	}
 }
+
+// TestLocksOfAnAgent has an agent that leaves lock files of git. A person who opens the directory can use git there. Those of the person stay.
+func TestLocksOfAnAgent(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	a := Attempt{"r1", "step", 1}
+	w := f.checkout(s, a, b.Commit)
+	f.git(w.Root, "pack-refs", "--all")
+	f.git(w.Root, "branch", "another")
+	for _, name := range []string{"HEAD", "index", "config", "packed-refs", "refs/heads/hocket", "refs/heads/another"} {
+		f.write(filepath.Join(w.Root, ".git", filepath.FromSlash(name)+".lock"), "")
+	}
+	f.mkdir(filepath.Join(w.Root, ".git", "ORIG_HEAD.lock"))
+	f.no(w.Close())
+	f.write(filepath.Join(w.Root, "a.txt"), "resolved\n")
+	f.git(w.Root, "commit", "-qam", "resolved")
+	f.git(w.Root, "reset", "-q", "HEAD~1")
+	f.git(w.Root, "checkout", "-q", "another")
+	f.git(w.Root, "branch", "-D", "hocket")
+	f.git(w.Root, "config", "user.name", "Ada")
+	mine := filepath.Join(w.Root, ".git", "index.lock") // a command of the person waits for an editor
+	f.write(mine, "")
+	w, err := s.Reopen(a, b.Commit)
+	f.no(err)
+	f.collect(w)
+	if _, err := os.Lstat(mine); err != nil {
+		t.Error(err)
+	}
+}
