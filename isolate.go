@@ -363,6 +363,9 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 		}
 	}
 	out = collected(ctx, w, c.task, out)
+	if len(w.Others) > 0 {
+		c.at.Log([]byte(stillRunning(w.Others)))
+	}
 	if out.Workspace != "" { // mostly, the next step begins with it
 		c.of.provided.Store([2]string{c.run, out.Workspace}, true)
 	}
@@ -497,6 +500,12 @@ func collecting(ctx context.Context, failed bool) (context.Context, context.Canc
 		cancel(nil)
 		release()
 	}
+}
+
+// stillRunning says which programs of an attempt could not be ended, and may write into its directory.
+func stillRunning(programs []string) string {
+	const most = 10
+	return "still running as another user, which only that user can end: " + workspace.Listed(programs, most) + "\n"
 }
 
 // collected records what an attempt left. What a failed attempt left can be shown, but nothing follows from it.

@@ -60,6 +60,8 @@ type Workspace struct {
 	// LeftIn is where the directory of an earlier attempt is if what it left could not be captured, and Reason says why.
 	LeftIn string
 	Reason error
+	// Others are the programs that commands in it have started as another user, and that still ran when its files were collected.
+	Others []string
 
 	store  *Store
 	home   string
@@ -178,7 +180,7 @@ func lockHome(home string) (lock *filelock.Lock, err error) {
 // putAside captures what an earlier attempt left, and removes its directory. What cannot be
 // captured is kept beside it.
 func (w *Workspace) putAside(ctx context.Context) error {
-	if err := process.EndNoted(notesIn(w.home)); err != nil {
+	if _, err := w.store.endCommands(w.home); err != nil {
 		return err
 	}
 	m, err := readMarker(w.home)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
-	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // Info describes the directory of a workspace.
@@ -222,7 +221,7 @@ func (s *Store) removeUnused(ctx context.Context, home string, remove func(Info)
 			return err
 		}
 	}
-	if err := process.EndNoted(notesIn(home)); err != nil {
+	if _, err := s.endCommands(home); err != nil {
 		return err
 	}
 	if begun {

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // SubmoduleError means that there are files where submodules belong. Git would leave them out.
@@ -103,7 +101,7 @@ func (w *Workspace) record(ctx context.Context, ended, message string) (commit, 
 	if err := isDirectory(w.Root); err != nil {
 		return "", "", &ReplacedError{err}
 	}
-	if err := process.EndNoted(notesIn(w.home)); err != nil {
+	if w.Others, err = w.store.endCommands(w.home); err != nil {
 		return "", "", err
 	}
 	if ended != "" {

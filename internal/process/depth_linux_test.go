@@ -115,15 +115,15 @@ func endsNoted(t *testing.T) {
 	if !lives(one) || !lives(again) {
 		t.Fatal("they ended with their commands, so there is nothing to end")
 	}
-	if err := process.EndNoted(dir + "/one"); err != nil {
-		t.Error(err)
+	if others, err := process.EndNoted(dir + "/one"); err != nil || others != nil {
+		t.Error(others, err)
 	}
 	for pid, want := range map[int]bool{one: false, again: false, other: true, own.Process.Pid: true} {
 		if lives(pid) != want {
 			t.Errorf("process %d runs: %v, want %v", pid, !want, want)
 		}
 	}
-	if err := process.EndNoted(dir + "/none"); err != nil {
+	if _, err := process.EndNoted(dir + "/none"); err != nil {
 		t.Errorf("without a file: %v", err)
 	}
 	if err := os.Symlink(dir+"/victim", dir+"/link"); err != nil {

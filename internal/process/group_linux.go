@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -72,12 +73,14 @@ func markOf(key string) []byte { return []byte("\x00" + KeyVariable + "=" + key)
 
 // signalMarked sends a signal to the processes with the mark that a process has started, and returns
 // them. Zero means any process, and sends nothing.
-func signalMarked(mark []byte, after, owner int, signal syscall.Signal) (found []int) {
-	return signalAll(func(pid int) bool { return hasMark(pid, mark, owner) }, after, signal)
+func signalMarked(mark []byte, after, owner int, signal syscall.Signal) []int {
+	found, _ := signalAll(func(pid int) bool { return hasMark(pid, mark, owner) }, after, signal)
+	return found
 }
 
-// signalAll sends a signal to the processes of which is reports true, except ancestors of this one, and returns them.
-func signalAll(is func(pid int) bool, after int, signal syscall.Signal) (found []int) {
+// signalAll sends a signal to the processes of which is reports true, except ancestors of this one, and returns them: those of other users,
+// which get no signal of ours, as refused.
+func signalAll(is func(pid int) bool, after int, signal syscall.Signal) (found, refused []int) {
 	above := ancestors()
 	for _, pid := range processes(after) {
 		if !is(pid) || slices.Contains(above, pid) {
@@ -90,12 +93,15 @@ func signalAll(is func(pid int) bool, after int, signal syscall.Signal) (found [
 			continue
 		}
 		if is(pid) {
-			found = append(found, pid)
-			_ = p.Signal(signal)
+			if err := p.Signal(signal); errors.Is(err, os.ErrPermission) {
+				refused = append(refused, pid)
+			} else {
+				found = append(found, pid)
+			}
 		}
 		_ = p.Release()
 	}
-	return found
+	return found, refused
 }
 
 // hasMark checks the environment of a process. That of another user cannot be read, and is

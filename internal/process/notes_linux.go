@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 // addNote notes a mark. The file must not be a link.
@@ -29,22 +31,40 @@ func addNote(file string, mark uint64) error {
 // EndNoted kills what is left of the commands whose marks are noted in a file: also what has left their process groups and
 // cleared its environment. What has lowered its mark counts if it works in the directory of the file. The error is a *[LeftError] if
 // some still exist. Without a file, there is nothing to end.
-func EndNoted(file string) error {
+//
+// A command may have started what runs as another user, such as a service with sudo. Only that user can end it, so it goes on. EndNoted
+// returns the programs, for a message.
+func EndNoted(file string) (others []string, err error) {
 	marks, err := notesIn(file)
 	if err != nil || len(marks) == 0 {
-		return err
+		return nil, err
 	}
 	const patience = 5 * time.Second // a process may start another meanwhile, and takes a moment to die
 	dir := filepath.Dir(file)
-	var left []int
+	var left, refused []int
 	gone(func() bool {
-		left = signalAll(func(pid int) bool { return isNoted(pid, marks, dir) }, 0, syscall.SIGKILL)
+		left, refused = signalAll(func(pid int) bool { return isNoted(pid, marks, dir) }, 0, syscall.SIGKILL)
 		return len(left) > 0
 	}, patience)
-	if len(left) > 0 {
-		return &LeftError{left}
+	for _, pid := range refused {
+		others = append(others, programOf(pid))
 	}
-	return nil
+	if len(left) > 0 {
+		return others, &LeftError{left}
+	}
+	return others, nil
+}
+
+// programOf returns a process for a message, such as `postgres (123)`. A program chooses its name, which may have any characters.
+func programOf(pid int) string {
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	name := strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.TrimSuffix(string(text), "\n"))
+	return fmt.Sprintf("%s (%d)", cmp.Or(name, "process"), pid)
 }
 
 // notesIn reads marks. What is not one that commands get, somebody else wrote: it may be what every process of the user has.
