@@ -82,3 +82,51 @@ func TestSurvivors(t *testing.T) {
 		t.Error("it runs after its directory was removed, or the directory is there")
 	}
 }
+
+// TestReplacedNotes has a step that puts something else in place of the file with the marks of its commands, or makes it unreadable. Its
+// files are collected, it can be made again, and its directory is removed; nothing happens through a link.
+func TestReplacedNotes(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	outside := t.TempDir()
+	precious := filepath.Join(outside, "precious")
+	f.write(precious, "keep\n")
+	f.no(os.Chmod(precious, 0o400))
+	for name, replace := range map[string]func(file string){
+		"a directory":         func(file string) { f.write(filepath.Join(file, "deep", "x"), "x") },
+		"a link to a file":    func(file string) { f.no(os.Symlink(precious, file)) },
+		"a link to a folder":  func(file string) { f.no(os.Symlink(outside, file)) },
+		"a link to nothing":   func(file string) { f.no(os.Symlink(filepath.Join(outside, "none"), file)) },
+		"a pipe":              func(file string) { f.no(syscall.Mkfifo(file, 0o600)) },
+		"a socket":            func(file string) { f.no(syscall.Mknod(file, syscall.S_IFSOCK|0o600, 0)) },
+		"an unreadable file":  func(file string) { f.write(file, "x\n"); f.no(os.Chmod(file, 0)) },
+		"a closed directory":  func(file string) { f.mkdir(file); f.no(os.Chmod(file, 0)) },
+		"nothing, it is gone": func(string) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fixture{t, f.repo, f.state}
+			a := Attempt{"r1", strings.ReplaceAll(name, " ", "-"), 1}
+			again := func(w *Workspace) {
+				_ = os.RemoveAll(notesIn(w.home))
+				replace(notesIn(w.home))
+			}
+			w := f.checkout(s, a, b.Commit)
+			f.write(filepath.Join(w.Root, "new.txt"), "new\n")
+			again(w)
+			f.has(s, f.collect(w), "new.txt", "new\n")
+			again(w)
+			a.Number++
+			w = f.checkout(s, a, b.Commit)
+			f.collect(w)
+			again(w)
+			f.no(s.Clean(t.Context(), func(i Info) bool { return i.Address == a.Address }))
+			if _, err := os.Lstat(w.home); err == nil {
+				t.Errorf("%s was not removed", w.home)
+			}
+		})
+	}
+	if info, err := os.Stat(precious); err != nil || info.Mode().Perm() != 0o400 || f.read(precious) != "keep\n" {
+		t.Errorf("%v, %v", info, err)
+	}
+}
