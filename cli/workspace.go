@@ -253,7 +253,7 @@ type workspaceLine struct {
 	InUse     bool      `json:"in_use"`
 	Recorded  bool      `json:"recorded"`
 	Opened    bool      `json:"opened,omitempty"` // a copy, by `hocket workspace open`
-	Left      []string  `json:"left,omitempty"`   // directories with what could not be recorded
+	Left      []string  `json:"left,omitempty"`   // what is recorded nowhere
 	Bytes     int64     `json:"bytes"`
 	Created   time.Time `json:"created_at"`
 	Problem   string    `json:"problem,omitempty"`
@@ -304,7 +304,7 @@ func (a *app) workspaceListVerb() *cobra.Command {
 					status = view.Cell{Text: "partly recorded", Paint: view.Yellow}
 				}
 				for _, dir := range w.Left {
-					problems = append(problems, "an attempt of "+view.Line(w.Address)+" has left files that could not be recorded; remove "+view.Line(dir)+" if you need nothing in it\n")
+					problems = append(problems, view.Line(dir)+", beside the workspace of "+view.Line(w.Address)+", is recorded nowhere; remove it if you do not need it\n")
 				}
 				t.Row(view.Cell{Text: w.Run}, view.Cell{Text: w.Address}, view.Cell{Text: fmt.Sprint(w.Number)}, status, view.Cell{Text: view.Bytes(uint64(w.Size))}, view.Cell{Text: w.Dir, Paint: view.Dim})
 			}
@@ -334,7 +334,7 @@ func whyKept(w hocket.Workspace) string {
 	case w.Edited:
 		return "you have changed it; remove it if you need nothing in it"
 	case len(w.Left) > 0:
-		return "it has files that could not be recorded; remove it if you need nothing in it"
+		return "it has files that are recorded nowhere; remove it if you need nothing in it"
 	case w.Kept != "":
 		return view.Line(w.Kept) + "; remove it if you need nothing in it"
 	case w.Captured == "" && !w.Opened:

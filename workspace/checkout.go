@@ -52,6 +52,10 @@ func (a Attempt) roundRef(n int) string {
 //	commands        marks of the commands that ran in it, see [process.WithNotes]
 //	left-N          what attempt N left and could not be captured, or was saved while the rest was removed
 //	git.agent       a .git of an agent that was replaced, see [Workspace.disarm]
+//	commands.agent  what an agent has put in place of commands
+//	beside.agent    what an agent has created beside the workspace
+//
+// Everything else there is somebody's own, see [Info.Left]. Who adds a name also adds it to isOwnName.
 type Workspace struct {
 	Attempt
 	Dir  string // the project's directory in it: where the agent works
@@ -66,6 +70,7 @@ type Workspace struct {
 	store  *Store
 	home   string
 	lock   *filelock.Lock
+	left   bool   // its attempt was over before, so only a person has worked there since
 	intact bool   // Close changes nothing in the directory
 	fresh  bool   // nobody but the attempt has worked there
 	git    string // what the repository had before a person worked there, if that has more now than commits on its branch
@@ -395,12 +400,35 @@ func (w *Workspace) Close() error {
 	if w.intact {
 		return w.lock.Release()
 	}
-	err := w.disarm(w.Root)
+	err := errors.Join(w.disarm(w.Root), w.setBesideAside())
 	if m, wrong := readMarker(w.home); wrong == nil && !m.Partial { // otherwise there is nothing to note
 		m.Git = cmp.Or(w.git, refsIn(w.Root).id)
 		err = errors.Join(err, m.write(w.home))
 	}
 	return errors.Join(err, w.lock.Release())
+}
+
+// setBesideAside renames what the agent has created beside the workspace: the next attempt does not find it there, and it goes with the rest.
+// What appears later is a person's. So may be what is there already when an attempt goes on in its directory.
+func (w *Workspace) setBesideAside() error {
+	if !w.fresh {
+		return nil
+	}
+	left, err := leftIn(w.home)
+	if len(left) == 0 || err != nil {
+		return err
+	}
+	at, err := os.OpenRoot(w.home)
+	if err != nil {
+		return err
+	}
+	for _, path := range left {
+		if name := filepath.Base(path); !strings.HasPrefix(name, "left-") {
+			_, wrong := setAsideAs(at, name, "beside"+byAgent)
+			err = errors.Join(err, ignoreMissing(wrong))
+		}
+	}
+	return errors.Join(err, at.Close())
 }
 
 // removeAll removes a directory, also if agents left directories in it that cannot be written.

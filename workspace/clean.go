@@ -22,7 +22,7 @@ type Info struct {
 	Dir      string    // what is removed
 	Base     string    // what was checked out
 	Captured string    // what was collected; "": it was not
-	Left     []string  // directories of attempts that could not be captured; they are never removed
+	Left     []string  // directories of attempts that could not be captured, and what else was saved in Dir; they are never removed
 	InUse    bool      // an attempt works in it
 	Size     int64     // bytes of all files
 	Created  time.Time // or collected
@@ -106,9 +106,16 @@ func (s *Store) info(home string) (Info, error) {
 	return info, err
 }
 
-// leftIn returns the directories of attempts that could not be captured.
-func leftIn(home string) ([]string, error) {
-	return filepath.Glob(filepath.Join(globEscape(home), "left-*"))
+// leftIn returns what is in the directory of a workspace beside what Hocket needs there: the directories of attempts that could not be
+// captured, and what a person has created.
+func leftIn(home string) (left []string, err error) {
+	entries, err := os.ReadDir(home)
+	for _, e := range entries {
+		if !isOwnName(e.Name()) {
+			left = append(left, filepath.Join(home, e.Name()))
+		}
+	}
+	return left, ignoreMissing(err)
 }
 
 func globEscape(path string) string {

@@ -133,7 +133,7 @@ func TestReleaseRemovesTheRest(t *testing.T) {
 	f.write(filepath.Join(f.state, "work", "r1", "killed.lock"), "")
 	outside := filepath.Join(t.TempDir(), "outside")
 	f.write(filepath.Join(outside, "precious"), "keep\n")
-	f.no(os.Symlink(outside, filepath.Join(f.state, "work", "r1", "killed", "link")))
+	f.no(os.Symlink(outside, filepath.Join(f.state, "work", "r1", "killed", "fresh")))
 	f.no(s.Release(t.Context(), "r1"))
 	if _, err := os.Lstat(filepath.Join(f.state, "work", "r1")); err == nil {
 		t.Errorf("left: %v", listing(t, filepath.Join(f.state, "work")))
@@ -226,11 +226,11 @@ func TestKeptIfNotRecorded(t *testing.T) {
 			f.git(root, "checkout", "-q", "-b", "mine")
 			f.git(root, "commit", "-q", "--allow-empty", "-m", "x")
 			f.git(root, "checkout", "-q", "-")
-		}, "it has commits, branches or stashes of yours"},
+		}, "it has commits, branches, stashes or linked worktrees of yours"},
 		"stash": {func(root string) {
 			f.write(filepath.Join(root, "a.txt"), "mine\n")
 			f.git(root, "stash")
-		}, "it has commits, branches or stashes of yours"},
+		}, "it has commits, branches, stashes or linked worktrees of yours"},
 	} {
 		w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
 		f.write(filepath.Join(w.Root, "x"), "by the agent\n")

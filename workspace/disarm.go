@@ -52,6 +52,9 @@ func (w *Workspace) disarm(root string) error {
 	}
 	defer at.Close()
 	for _, name := range influential {
+		if name == "worktrees" && w.left {
+			continue // a linked worktree of a person, which needs it: those of the agent were set aside before
+		}
 		if err := setAside(at, name); err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func (s *Store) recordLast(ctx context.Context, home, root string, m marker) (*s
 	return now, nil
 }
 
-var errMine = errors.New("it has commits, branches or stashes of yours, which are recorded nowhere else")
+var errMine = errors.New("it has commits, branches, stashes or linked worktrees of yours, which are recorded nowhere else")
 
 // recordAll collects the files of a tree until nothing has changed since. Whoever works there may do so while it is collected.
 func (s *Store) recordAll(ctx context.Context, home, root string, m marker) (*seen, error) {
@@ -83,7 +83,7 @@ func (s *Store) recordAll(ctx context.Context, home, root string, m marker) (*se
 
 // recover collects what is in a tree of a directory that is locked, and returns what [seen] says of it.
 func (s *Store) recover(ctx context.Context, home, root string, m marker) (files string, err error) {
-	w := &Workspace{Attempt: m.Attempt, Root: root, Base: m.Base, store: s, home: home}
+	w := &Workspace{Attempt: m.Attempt, Root: root, Base: m.Base, store: s, home: home, left: m.Git != ""}
 	limited, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()
 	_, files, err = w.record(limited, m.Captured, "What attempt "+strconv.Itoa(m.Number)+" left")

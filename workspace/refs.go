@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// A person who works in a directory may commit there, and make branches and stashes. They are recorded nowhere else, so such a directory
+// A person who works in a directory may commit there, and make branches, stashes and linked worktrees. They are recorded nowhere else, so such a directory
 // is not removed. Those of an agent are no reason to keep it.
 
 // refs is what the repository of a workspace has.
@@ -42,8 +42,17 @@ func refsIn(root string) refs {
 	}
 	is.add(head)
 	branch, _ := strings.CutPrefix(strings.TrimSpace(head), "ref: ")
-	others, current, n := sha256.New(), "", 0
+	worktrees, err := os.ReadDir(filepath.Join(git, "worktrees"))
+	if ignoreMissing(err) != nil {
+		return refs{}
+	}
+	others, current, n := sha256.New(), "", len(worktrees)
 	fmt.Fprintf(others, "%q %q", head, packed)
+	for _, linked := range worktrees {
+		fmt.Fprintf(others, " %q", linked.Name())
+		at, _ := readSmall(filepath.Join(git, "worktrees", linked.Name(), "HEAD")) // what is missing there cannot be used
+		is.add(at)
+	}
 	err = walk(filepath.Join(git, "refs"), func(name string, mode fs.FileMode, _ *stat, err error) error {
 		if n++; err != nil || n > maxGitFiles {
 			return errUnread

@@ -169,14 +169,26 @@ func leave(home, dir string, attempt int) (left string, err error) {
 	}
 }
 
-// removeRest removes a directory of a workspace whose tree was removed. A tree that somebody has created again stays.
+// isOwnName reports whether Hocket, or a program in which somebody looks at files, creates an entry with this name in the directory of a
+// workspace. Nothing else there is ever removed.
+func isOwnName(name string) bool {
+	switch name {
+	case "tree", goneName, "fresh", seenName, "index", "commands", filesNote, markerName, markerName + ".new", removedName, ".DS_Store":
+		return true
+	}
+	before, number, _ := strings.Cut(name, byAgent)
+	return (before == "git" || before == "commands" || before == "beside") && strings.Trim(number, "-0123456789") == "" && name != before
+}
+
+// removeRest removes a directory of a workspace whose tree was removed. A tree that somebody has created again stays, and so does what was
+// saved beside it meanwhile.
 func removeRest(home string) error {
 	entries, err := os.ReadDir(home)
 	if err != nil {
 		return ignoreMissing(err)
 	}
 	for _, e := range entries {
-		if e.Name() != filepath.Base(treeIn(home)) {
+		if isOwnName(e.Name()) && e.Name() != filepath.Base(treeIn(home)) {
 			err = errors.Join(err, removeAll(filepath.Join(home, e.Name())))
 		}
 	}

@@ -32,7 +32,7 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	if err != nil || m.Attempt != a || m.Base != commit || m.Partial {
 		return nil, lock.Release()
 	}
-	w := &Workspace{Attempt: a, Root: treeIn(home), Base: commit, store: s, home: home, lock: lock}
+	w := &Workspace{Attempt: a, Root: treeIn(home), Base: commit, store: s, home: home, lock: lock, left: m.Git != ""}
 	if w.Dir, err = s.inside(w.Root); err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}

@@ -1,0 +1,97 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSavedBeside has a person who saves something beside the files of a step, in the directory that is listed. It stays, also if nothing
+// else does.
+func TestSavedBeside(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	f.write(filepath.Join(w.home, ".DS_Store"), "")
+	f.write(filepath.Join(w.home, "git.agent-2", "HEAD"), "x")
+	f.write(filepath.Join(w.home, "of the step", "a.txt"), "x")
+	f.write(filepath.Join(w.home, "notes"), "of the step, too")
+	f.collect(w)
+	names := []string{"NOTES.txt", "git.agent.txt", "git.agents", "left", "notes/deep/a.txt"}
+	for _, name := range names {
+		f.write(filepath.Join(w.home, filepath.FromSlash(name)), "mine\n")
+	}
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+	f.no(s.Release(t.Context(), "r1"))
+	for _, name := range names {
+		if got := f.read(w.home, filepath.FromSlash(name)); got != "mine\n" {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	all, err := s.List(t.Context())
+	f.no(err)
+	if len(all) != 1 || len(all[0].Left) != len(names) || !slices.Contains(all[0].Left, filepath.Join(w.home, "notes")) {
+		t.Fatalf("%+v", all)
+	}
+	for _, dir := range all[0].Left {
+		f.no(os.RemoveAll(dir))
+	}
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+	if _, err := os.Lstat(w.home); err == nil {
+		t.Error("the directory stays although nothing of a person is in it")
+	}
+}
+
+// TestSavedBesideAtTheLastMoment has a person who saves while the directory is removed.
+func TestSavedBesideAtTheLastMoment(t *testing.T) {
+	f := newFixture(t)
+	home := t.TempDir()
+	f.write(filepath.Join(home, "NOTES.txt"), "mine\n")
+	f.write(filepath.Join(home, markerName), "{}")
+	if err := removeRest(home); err == nil || !strings.Contains(err.Error(), home) {
+		t.Errorf("error %v", err)
+	}
+	if got := f.read(home, "NOTES.txt"); got != "mine\n" {
+		t.Errorf("it is %q", got)
+	}
+}
+
+// TestLinkedWorktree has a person who links a worktree to the repository of a step. It works as long as it is there.
+func TestLinkedWorktree(t *testing.T) {
+	for name, in := range map[string]func(home string) string{
+		"beside":    func(home string) string { return filepath.Join(home, "fix") },
+		"elsewhere": func(string) string { return filepath.Join(t.TempDir(), "fix") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			s := f.open()
+			b := f.capture(s, "r1")
+			w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+			f.git(w.Root, "worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "agent"))
+			f.collect(w)
+			fix := in(w.home)
+			f.git(w.Root, "worktree", "add", "-q", "--detach", fix)
+			f.write(filepath.Join(fix, "precious.txt"), "precious\n")
+			f.git(fix, "add", "-A")
+			f.git(fix, "commit", "-qm", "mine")
+			f.write(filepath.Join(w.Root, "late.txt"), "late\n") // so that it is recorded once more
+			f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+			if got := f.git(fix, "show", "HEAD:precious.txt"); strings.TrimSpace(got) != "precious" || f.git(fix, "status", "--short") != "" {
+				t.Errorf("the worktree has %q", got)
+			}
+			all, err := s.List(t.Context())
+			f.no(err)
+			if len(all) != 1 || !strings.Contains(all[0].Kept, "linked worktrees of yours") {
+				t.Fatalf("%+v", all)
+			}
+			f.git(w.Root, "worktree", "remove", "--force", fix)
+			f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+			if _, err := os.Lstat(w.home); err == nil {
+				t.Error("the directory stays although the worktree is gone")
+			}
+		})
+	}
+}
