@@ -40,6 +40,9 @@ type NestedError struct {
 }
 
 func (e *NestedError) Error() string {
+	if e.lowered() {
+		return "cannot start a run: the hard limit of file locks of this process is as low as only a step that hides would set it, so how many runs it is inside of is not known"
+	}
 	if e.Most > 0 {
 		return fmt.Sprintf("cannot start a run: it would be inside of %d other runs, and at most %d are allowed", e.Depth, e.Most)
 	}
@@ -48,11 +51,17 @@ func (e *NestedError) Error() string {
 
 // Hint returns what to do about it.
 func (e *NestedError) Hint() string {
+	if e.lowered() {
+		return "start it in a session without that limit, which `ulimit -Hx` shows"
+	}
 	if e.Most > 0 {
 		return "an agent that runs Hocket may be starting itself; if this is meant, set `max_nesting` in ~/.config/hocket/config.yml"
 	}
 	return "ask a person to raise the limits of the outer run with `hocket raise`"
 }
+
+// lowered reports whether the mark of this process tells nothing any more.
+func (e *NestedError) lowered() bool { return e.Most > 0 && e.Depth == process.Lowered }
 
 // CheckNesting returns a *[NestedError] if this process belongs to too many runs inside of each
 // other to start another one.

@@ -38,6 +38,9 @@ var agents = []string{"claude", "codex", "gemini", "qwen", "opencode", "copilot"
 // attempt is the name of the supervisor of a step.
 const attempt = "an attempt of a run"
 
+// lowered is what has started a process whose mark tells nothing any more: a step, as far as is known.
+const lowered = "a process with a limit as low as only a step that hides would set it (`ulimit -Hx`)"
+
 // Supervisor returns the name of the agent or run that started this process, directly or
 // indirectly, "" if there is none. env is the environment of this process. Ancestors and the
 // mark that processes of an attempt inherit, see [process.Mark], are checked only on Linux;
@@ -64,6 +67,9 @@ func SupervisorOf(pid int) string {
 func supervisor(env []string, depth int, above []Process) string {
 	if by := ByVariables(env); by != "" {
 		return by
+	}
+	if depth == process.Lowered {
+		return lowered
 	}
 	if depth > 0 {
 		return attempt

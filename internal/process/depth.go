@@ -17,6 +17,9 @@ const (
 	StateVariable = "HOCKET_STATE"
 )
 
+// Lowered is the [Depth] of a process that a step may have started, which has lowered its mark so far that it tells nothing else.
+const Lowered = 1000
+
 var marking atomic.Bool
 
 // Mark makes everything that this process starts from now on recognizable as the work of a run:

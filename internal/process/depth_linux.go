@@ -18,8 +18,7 @@ const (
 	limitOfLocks = 10
 	unmarked     = uint64(1) << 62
 	depthStep    = uint64(1) << 48
-	deepest      = 1000
-	leastMark    = unmarked - (deepest+2)*depthStep // no command gets one that is less
+	leastMark    = unmarked - (Lowered+2)*depthStep // no command gets one that is less
 )
 
 // inherited returns the depth of this process, before it marked itself.
@@ -28,14 +27,48 @@ var inherited = sync.OnceValue(func() int {
 	if err := syscall.Getrlimit(limitOfLocks, &l); err != nil {
 		return 0
 	}
-	return depthBy(uint64(l.Max))
+	return depthOf(os.Getpid(), uint64(l.Max))
 })
+
+// depthOf returns the depth of a process by its limit.
+func depthOf(pid int, limit uint64) int {
+	if limit <= leastMark && isGiven(pid) {
+		return 0
+	}
+	return depthBy(limit)
+}
+
+// isGiven reports whether a process has a limit below all marks from its surroundings, such as a container or the session of a login, so
+// that marks do not exist there: the first process, or one above of another user, has such a limit, too. What a step starts has none of
+// these above it that the step has lowered, whoever its parents are.
+func isGiven(pid int) bool {
+	user := userOf(pid)
+	for above := pid; above > 0; above = parentOf(above) {
+		if above != 1 && userOf(above) == user {
+			continue
+		}
+		if limit, known := markOfProcess(above); known && limit <= leastMark {
+			return true
+		}
+	}
+	return false
+}
+
+// userOf returns the real user of a process, which stays the same in a program that becomes another user by its file; "" if it has ended.
+func userOf(pid int) string {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, after, _ := strings.Cut(string(status), "\nUid:")
+	if fields := strings.Fields(after); len(fields) > 0 {
+		return fields[0]
+	}
+	return ""
+}
 
 func depthBy(limit uint64) int {
 	if limit >= unmarked {
 		return 0
 	}
-	return int(min((unmarked-limit)/depthStep, deepest))
+	return int(min((unmarked-limit)/depthStep, Lowered))
 }
 
 // isMark reports whether a number can be the mark of a command, and not what a process has that no run has started.
@@ -47,7 +80,7 @@ func isMark(n uint64) bool {
 // cannot be read.
 func DepthOf(pid int) (depth int, known bool) {
 	limit, known := markOfProcess(pid)
-	return depthBy(limit), known
+	return depthOf(pid, limit), known
 }
 
 // markOfProcess returns the hard limit of file locks of a process.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func notesIn(file string) (marks []uint64, err error) {
 // of its own programs, which it started at the same moment.
 func isNoted(pid int, marks []uint64, dir string) bool {
 	limit, known := markOfProcess(pid)
-	if !known || !slices.Contains(marks, limit) && !(limit <= leastMark && worksIn(pid, dir) && lacksKey(pid)) {
+	if !known || !slices.Contains(marks, limit) && !(limit <= leastMark && mayHaveLowered(pid) && worksIn(pid, dir) && lacksKey(pid)) {
 		return false
 	}
 	const state, session = 0, 3
@@ -101,6 +102,24 @@ func isNoted(pid int, marks []uint64, dir string) bool {
 		return false
 	}
 	return len(ours) <= session || string(fields[session]) != string(ours[session])
+}
+
+// mayHaveLowered reports whether a process whose limit is below all marks can be of a step that has lowered it, and of nobody else. A step can
+// choose any limit, so what a person or the system has started is told by the rest: its limit is from its surroundings, as that of this process
+// may be; it has a terminal; or it is in another control group, such as that of a service, which a step cannot enter without a service of its
+// own.
+func mayHaveLowered(pid int) bool {
+	own, known := markOfProcess(os.Getpid())
+	if !known || own <= leastMark || isGiven(pid) {
+		return false
+	}
+	const terminal = 4
+	if fields := statOf(pid); len(fields) <= terminal || string(fields[terminal]) != "0" {
+		return false
+	}
+	theirs, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	ours, wrong := os.ReadFile("/proc/self/cgroup")
+	return err == nil && wrong == nil && bytes.Equal(theirs, ours)
 }
 
 // worksIn reports whether a process of this user is in a directory, has something open there, or names it in its arguments or environment.
