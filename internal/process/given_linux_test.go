@@ -57,7 +57,7 @@ func TestLowLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if strings.Contains(c.script, "unshare") && exec.Command("unshare", "-pf", "--mount-proc", "true").Run() != nil ||
-				strings.Contains(c.script, "setpriv") && exec.Command("setpriv", "--reuid", "65534", "--clear-groups", "true").Run() != nil {
+				strings.Contains(c.script, "setpriv") && exec.Command("setpriv", "--reuid", "65534", "--clear-groups", self, "-test.run=^$").Run() != nil {
 				t.Skip("needs to be root")
 			}
 			cmd := exec.Command("bash", "-c", c.script, self)
