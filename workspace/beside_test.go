@@ -45,6 +45,30 @@ func TestSavedBeside(t *testing.T) {
 	}
 }
 
+// TestOwnNames has nobody who saves anything beside the files of a step or of a copy: what Hocket has there keeps no directory.
+func TestOwnNames(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	a := Attempt{"r1", "step", 1}
+	w := f.checkout(s, a, b.Commit)
+	f.write(filepath.Join(w.Root, "new.txt"), "new\n")
+	f.no(os.RemoveAll(filepath.Join(w.Root, ".git"))) // it is replaced, and set aside
+	f.write(filepath.Join(w.Root, ".git"), "x")
+	commit := f.collect(w)
+	_, err := s.OpenCopy(t.Context(), a, commit)
+	f.no(err)
+	all, err := s.List(t.Context())
+	f.no(err)
+	if len(all) != 2 || all[0].Left != nil || all[1].Left != nil {
+		t.Errorf("%+v", all)
+	}
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+	if all, err := s.List(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 // TestSavedBesideAtTheLastMoment has a person who saves while the directory is removed.
 func TestSavedBesideAtTheLastMoment(t *testing.T) {
 	f := newFixture(t)

@@ -48,6 +48,7 @@ func (a Attempt) roundRef(n int) string {
 //	fresh           the same until it is complete
 //	gone            the same while it is removed
 //	seen            which files it had when its removal began
+//	files, now      of a copy: what was in it when it was opened, and when that was, see [Store.OpenCopy]
 //	index           of the files as they were checked out
 //	commands        marks of the commands that ran in it, see [process.WithNotes]
 //	left-N          what attempt N left and could not be captured, or was saved while the rest was removed

@@ -128,10 +128,13 @@ type seen struct {
 	unsure bool
 }
 
+// timeName is the name of a file that was written when somebody looked.
+const timeName = "now"
+
 // newSeen begins with a file in a directory of the file system of the work tree. What changes a file from now on gives it another time
 // than it has.
 func newSeen(dir string) (*seen, error) {
-	file := filepath.Join(dir, "now")
+	file := filepath.Join(dir, timeName)
 	if err := errors.Join(os.WriteFile(file, []byte("\n"), 0o600), copyLater(file, file)); err != nil {
 		return nil, err
 	}

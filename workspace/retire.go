@@ -173,7 +173,7 @@ func leave(home, dir string, attempt int) (left string, err error) {
 // workspace. Nothing else there is ever removed.
 func isOwnName(name string) bool {
 	switch name {
-	case "tree", goneName, "fresh", seenName, "index", "commands", filesNote, markerName, markerName + ".new", removedName, ".DS_Store":
+	case "tree", goneName, "fresh", seenName, "index", "index.lock", "commands", filesNote, timeName, markerName, markerName + ".new", removedName, ".DS_Store":
 		return true
 	}
 	before, number, _ := strings.Cut(name, byAgent)
