@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -394,44 +395,51 @@ type entry struct {
 	block, own float64
 }
 
+type inBlocks []entry
+
+func (e inBlocks) Len() int      { return len(e) }
+func (e inBlocks) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e inBlocks) Less(i, j int) bool {
+	a, b := &e[i], &e[j]
+	if a.block != b.block {
+		return a.block < b.block
+	}
+	return cmp.Or(strings.Compare(a.box.group, b.box.group), cmp.Compare(a.own, b.own), a.box.at-b.box.at) < 0
+}
+
 // sort orders a row by a key; a box without a key stays where it is. The members of a group stay
 // together.
 func (r *region) sort(w *row, key func(*box) (float64, bool)) {
-	entries, grouped := r.entries[:0], false
+	all, grouped := r.entries[:0], false
 	for i, b := range w.boxes {
 		own, ok := key(b)
 		if !ok {
 			own = float64(i)
 		}
-		entries = append(entries, entry{b, own, own})
+		all = append(all, entry{b, own, own})
 		grouped = grouped || b.group != ""
 	}
 	if grouped {
-		gather(entries)
+		gather(all)
 	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		if a.block != b.block {
-			return cmp.Compare(a.block, b.block)
-		}
-		return cmp.Or(strings.Compare(a.box.group, b.box.group), cmp.Compare(a.own, b.own), a.box.at-b.box.at)
-	})
-	for i, e := range entries {
+	sort.Sort(inBlocks(all))
+	for i, e := range all {
 		w.boxes[i] = e.box
 	}
 	w.number()
-	r.entries = entries
+	r.entries = all
 }
 
 // gather puts the members of each group at their mean position.
-func gather(entries []entry) {
+func gather(all []entry) {
 	sums, counts := map[string]float64{}, map[string]float64{}
-	for _, e := range entries {
+	for _, e := range all {
 		sums[e.box.group] += e.own
 		counts[e.box.group]++
 	}
-	for i, e := range entries {
+	for i, e := range all {
 		if g := e.box.group; g != "" {
-			entries[i].block = sums[g] / counts[g]
+			all[i].block = sums[g] / counts[g]
 		}
 	}
 }

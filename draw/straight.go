@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
+	"sort"
 )
 
 // column is a set of boxes that are exactly below each other: the strands between them are
@@ -30,8 +30,9 @@ func (r *region) straighten(ctx context.Context, strands []*strand) error {
 	for i, s := range strands {
 		byStiffness[i] = sloping{s, math.Abs(s.slope()), i}
 	}
-	slices.SortFunc(byStiffness, func(a, b sloping) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.slope, b.slope), a.at-b.at)
+	sort.Slice(byStiffness, func(i, j int) bool {
+		a, b := byStiffness[i], byStiffness[j]
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.slope, b.slope), a.at-b.at) < 0
 	})
 	for i, s := range byStiffness {
 		if i%1000 == 0 && ctx.Err() != nil {

@@ -530,7 +530,7 @@ func (h *hold) question(address string, facts TaskFacts) Question {
 		}
 		ask.Text = fmt.Sprintf("Start %q? %s.", address, text)
 		ask.Detail = "To set a limit, add a budget such as `budget: {" + budget + "}` to the agent's definition."
-		ask.Options = slices.Insert(ask.Options, 0, workflow.Option{Value: Allow, Description: "start it without a limit"})
+		ask.Options = append([]workflow.Option{{Value: Allow, Description: "start it without a limit"}}, ask.Options...)
 		return ask
 	}
 	ask.Custom = true

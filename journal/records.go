@@ -287,7 +287,7 @@ func (x *index) pieces(id driver.AttemptID, stream driver.Stream) []piece {
 	found := slices.Clone(x.streams[streamKey{stream, id.Address, id.Attempt}])
 	if x.old && (len(found) == 0 || found[0].at > 0) {
 		if f, err := os.Stat(x.store.beside(id, endings[stream])); err == nil {
-			found = slices.Insert(found, 0, piece{kind: inOld, size: f.Size()})
+			found = append([]piece{{kind: inOld, size: f.Size()}}, found...)
 		}
 	}
 	return found

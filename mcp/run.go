@@ -386,7 +386,7 @@ func (s *server) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResu
 	}
 	if text := workflow.FormatText(state.Result.Output); state.Status.Done() && text != "" {
 		text = cut(text, "the rest is in the resource "+runURI(run.ID()))
-		res.Content = slices.Insert(res.Content, 0, sdk.Content(&sdk.TextContent{Text: text}))
+		res.Content = append([]sdk.Content{&sdk.TextContent{Text: text}}, res.Content...)
 	}
 	res.IsError = state.Status.Done() && state.Status != engine.Success && state.Status != engine.Partial
 	return res, nil

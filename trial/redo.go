@@ -65,7 +65,7 @@ func (u *understudy) redo(ctx context.Context, task *agent.Task, found *cassette
 func (p *player) giveBack(i cassette.Interaction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left = slices.Insert(p.left, 0, i)
+	p.left = append([]cassette.Interaction{i}, p.left...)
 }
 
 // hasMade reports whether an attempt was made before.
