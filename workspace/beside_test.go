@@ -20,7 +20,7 @@ func TestSavedBeside(t *testing.T) {
 	f.write(filepath.Join(w.home, "of the step", "a.txt"), "x")
 	f.write(filepath.Join(w.home, "notes"), "of the step, too")
 	f.collect(w)
-	names := []string{"NOTES.txt", "git.agent.txt", "git.agents", "left", "notes/deep/a.txt"}
+	names := []string{"NOTES.txt", "git.agent.txt", "git.agents", "git.agent2", "seen/a.txt", "left", "notes/deep/a.txt", "now/a.txt"}
 	for _, name := range names {
 		f.write(filepath.Join(w.home, filepath.FromSlash(name)), "mine\n")
 	}
@@ -66,6 +66,60 @@ func TestOwnNames(t *testing.T) {
 	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
 	if all, err := s.List(t.Context()); err != nil || len(all) > 0 {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestSavedBesideBeforeTheNextAttempt has a person who saves something beside the files of a step that is made again. What the steps have
+// created there does not stay, and no attempt finds what the one before has created.
+func TestSavedBesideBeforeTheNextAttempt(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	for n := 1; n <= 3; n++ {
+		w := f.checkout(s, Attempt{"r1", "step", n}, b.Commit)
+		if _, err := os.Lstat(filepath.Join(w.home, "cache")); err == nil {
+			t.Errorf("attempt %d finds what the one before has created", n)
+		}
+		f.write(filepath.Join(w.home, "cache", "a.txt"), "of the step")
+		f.collect(w)
+		f.write(filepath.Join(w.home, "notes", "a.txt"), "mine\n")
+	}
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+	all, err := s.List(t.Context())
+	f.no(err)
+	if len(all) != 1 || len(all[0].Left) != 1 || f.read(all[0].Left[0], "a.txt") != "mine\n" {
+		t.Fatalf("%+v", all)
+	}
+}
+
+// TestReplacedHome has a step that puts a link to a directory of the user in place of its own, or of the one above it. Nothing there is
+// touched.
+func TestReplacedHome(t *testing.T) {
+	for name, above := range map[string]bool{"its own": false, "the one above": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			s := f.open()
+			b := f.capture(s, "r1")
+			w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+			users := t.TempDir()
+			dir, precious := w.home, filepath.Join(users, "precious.txt")
+			if above {
+				dir, precious = filepath.Dir(w.home), filepath.Join(users, filepath.Base(w.home), "precious.txt")
+			}
+			f.write(precious, "mine\n")
+			f.no(os.Rename(dir, filepath.Join(t.TempDir(), "moved")))
+			f.no(os.Symlink(users, dir))
+			if _, err := w.Collect(t.Context(), "work"); err == nil {
+				t.Error("the files of another directory are collected")
+			}
+			_ = w.Close()
+			if got := f.read(precious); got != "mine\n" {
+				t.Errorf("it is %q", got)
+			}
+			if entries, err := os.ReadDir(users); err != nil || len(entries) != 1 {
+				t.Errorf("%v, %v", entries, err)
+			}
+		})
 	}
 }
 
@@ -118,4 +172,26 @@ func TestLinkedWorktree(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLinkedWorktreeBeforeTheNextAttempt has a person whose linked worktree is to be found again when the step is made again.
+func TestLinkedWorktreeBeforeTheNextAttempt(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	a := Attempt{"r1", "step", 1}
+	w := f.checkout(s, a, b.Commit)
+	f.collect(w)
+	fix := filepath.Join(t.TempDir(), "fix")
+	f.git(w.Root, "worktree", "add", "-q", "--detach", fix)
+	a.Number++
+	w = f.checkout(s, a, b.Commit)
+	if w.Reason != errMine || w.LeftIn == "" {
+		t.Fatalf("the directory is in %q: %v", w.LeftIn, w.Reason)
+	}
+	f.git(w.LeftIn, "worktree", "repair", fix)
+	if status := f.git(fix, "status", "--short"); status != "" {
+		t.Errorf("the worktree has %q", status)
+	}
+	f.collect(w)
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ func (a Attempt) roundRef(n int) string {
 //	commands.agent  what an agent has put in place of commands
 //	beside.agent    what an agent has created beside the workspace
 //
-// Everything else there is somebody's own, see [Info.Left]. Who adds a name also adds it to isOwnName.
+// Everything else there is somebody's own, see [Info.Left]. Who adds a name also adds it to isOurs.
 type Workspace struct {
 	Attempt
 	Dir  string // the project's directory in it: where the agent works
@@ -71,10 +72,11 @@ type Workspace struct {
 	store  *Store
 	home   string
 	lock   *filelock.Lock
-	left   bool   // its attempt was over before, so only a person has worked there since
-	intact bool   // Close changes nothing in the directory
-	fresh  bool   // nobody but the attempt has worked there
-	git    string // what the repository had before a person worked there, if that has more now than commits on its branch
+	left   bool     // its attempt was over before, so only a person has worked there since
+	intact bool     // Close changes nothing in the directory
+	fresh  bool     // nobody but the attempt has worked there
+	beside []string // what was beside it before
+	git    string   // what the repository had before a person worked there, if that has more now than commits on its branch
 }
 
 // marker is the content of workspace.json.
@@ -195,7 +197,7 @@ func (w *Workspace) putAside(ctx context.Context) error {
 	}
 	if err != nil { // without a tree, nothing is kept
 		w.Reason = err
-		return w.keep(w.Attempt)
+		return w.keep(w.Attempt, false)
 	}
 	if w.LeftIn, err = settle(w.home, m); err != nil {
 		return err
@@ -213,11 +215,11 @@ func (w *Workspace) putAside(ctx context.Context) error {
 		return ctx.Err()
 	}
 	w.Reason = w.store.reason(err)
-	return w.keep(m.Attempt)
+	return w.keep(m.Attempt, m.Git != "")
 }
 
-// keep renames the directory of an earlier attempt.
-func (w *Workspace) keep(a Attempt) (err error) {
+// keep renames the directory of an earlier attempt. left means that it was over, so what is linked to its repository is a person's.
+func (w *Workspace) keep(a Attempt, left bool) (err error) {
 	kept := false
 	for _, dir := range []string{goneIn(w.home), w.Root} { // the first one only if its marker was lost
 		if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
@@ -227,7 +229,8 @@ func (w *Workspace) keep(a Attempt) (err error) {
 		if w.LeftIn, err = leave(w.home, dir, a.Number); err != nil {
 			return err
 		}
-		if err := w.disarm(w.LeftIn); err != nil {
+		before := &Workspace{Attempt: a, Base: w.Base, store: w.store, home: w.home, left: left}
+		if err := before.disarm(w.LeftIn); err != nil {
 			return err
 		}
 	}
@@ -245,7 +248,11 @@ func (w *Workspace) create(ctx context.Context) error {
 		return err
 	}
 	rest := []string{index, notesIn(w.home), filepath.Join(w.home, removedName)}
-	err := removeAll(fresh)
+	var err error
+	if w.beside, err = leftIn(w.home); err != nil {
+		return err
+	}
+	err = removeAll(fresh)
 	for _, file := range rest {
 		err = errors.Join(err, ignoreMissing(os.Remove(file)))
 	}
@@ -293,7 +300,7 @@ func (w *Workspace) place(fresh string) error {
 	if _, err := os.Lstat(w.Root); err != nil {
 		return wrong // nothing is there
 	}
-	if err := w.keep(w.Attempt); err != nil {
+	if err := w.keep(w.Attempt, false); err != nil {
 		return err
 	}
 	w.Reason = errSaved
@@ -401,7 +408,10 @@ func (w *Workspace) Close() error {
 	if w.intact {
 		return w.lock.Release()
 	}
-	err := errors.Join(w.disarm(w.Root), w.setBesideAside())
+	err := w.disarm(w.Root)
+	if err == nil { // otherwise this may not be its directory any more
+		err = w.setBesideAside()
+	}
 	if m, wrong := readMarker(w.home); wrong == nil && !m.Partial { // otherwise there is nothing to note
 		m.Git = cmp.Or(w.git, refsIn(w.Root).id)
 		err = errors.Join(err, m.write(w.home))
@@ -410,13 +420,13 @@ func (w *Workspace) Close() error {
 }
 
 // setBesideAside renames what the agent has created beside the workspace: the next attempt does not find it there, and it goes with the rest.
-// What appears later is a person's. So may be what is there already when an attempt goes on in its directory.
+// What was there before, or appears later, is a person's. So may be everything when an attempt goes on in its directory.
 func (w *Workspace) setBesideAside() error {
-	if !w.fresh {
+	if !w.fresh || isDirectory(filepath.Dir(w.home)) != nil || isDirectory(w.home) != nil {
 		return nil
 	}
 	left, err := leftIn(w.home)
-	if len(left) == 0 || err != nil {
+	if len(left) == len(w.beside) || err != nil {
 		return err
 	}
 	at, err := os.OpenRoot(w.home)
@@ -424,8 +434,8 @@ func (w *Workspace) setBesideAside() error {
 		return err
 	}
 	for _, path := range left {
-		if name := filepath.Base(path); !strings.HasPrefix(name, "left-") {
-			_, wrong := setAsideAs(at, name, "beside"+byAgent)
+		if !slices.Contains(w.beside, path) {
+			_, wrong := setAsideAs(at, filepath.Base(path), "beside"+byAgent)
 			err = errors.Join(err, ignoreMissing(wrong))
 		}
 	}

@@ -111,7 +111,7 @@ func (s *Store) info(home string) (Info, error) {
 func leftIn(home string) (left []string, err error) {
 	entries, err := os.ReadDir(home)
 	for _, e := range entries {
-		if !isOwnName(e.Name()) {
+		if !isOurs(e) {
 			left = append(left, filepath.Join(home, e.Name()))
 		}
 	}

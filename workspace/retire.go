@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -169,15 +170,19 @@ func leave(home, dir string, attempt int) (left string, err error) {
 	}
 }
 
-// isOwnName reports whether Hocket, or a program in which somebody looks at files, creates an entry with this name in the directory of a
-// workspace. Nothing else there is ever removed.
-func isOwnName(name string) bool {
-	switch name {
-	case "tree", goneName, "fresh", seenName, "index", "index.lock", "commands", filesNote, timeName, markerName, markerName + ".new", removedName, ".DS_Store":
+// isOurs reports whether Hocket, or a program in which somebody looks at files, creates such an entry in the directory of a workspace.
+// Nothing else there is ever removed.
+func isOurs(e fs.DirEntry) bool {
+	switch e.Name() {
+	case "tree", goneName, "fresh":
 		return true
+	case seenName, "index", "commands", filesNote, timeName, markerName, markerName + ".new", removedName, ".DS_Store":
+		return e.Type().IsRegular()
 	}
-	before, number, _ := strings.Cut(name, byAgent)
-	return (before == "git" || before == "commands" || before == "beside") && strings.Trim(number, "-0123456789") == "" && name != before
+	what, after, aside := strings.Cut(e.Name(), byAgent)
+	number, numbered := strings.CutPrefix(after, "-")
+	_, err := strconv.ParseUint(number, 10, 64)
+	return aside && (what == "git" || what == "commands" || what == "beside") && (after == "" || numbered && err == nil)
 }
 
 // removeRest removes a directory of a workspace whose tree was removed. A tree that somebody has created again stays, and so does what was
@@ -188,7 +193,7 @@ func removeRest(home string) error {
 		return ignoreMissing(err)
 	}
 	for _, e := range entries {
-		if isOwnName(e.Name()) && e.Name() != filepath.Base(treeIn(home)) {
+		if isOurs(e) && e.Name() != filepath.Base(treeIn(home)) {
 			err = errors.Join(err, removeAll(filepath.Join(home, e.Name())))
 		}
 	}
