@@ -66,16 +66,15 @@ func idsOf(runs []Collected) (ids []string) {
 // forgetMessages deletes what runs that have ended, and those that were deleted, took from the inboxes of agents. Usually they did
 // that themselves, unless their process was killed.
 func (p *Project) forgetMessages(ctx context.Context, deleted []string) error {
-	listed, err := p.Runs(ctx, Filter{})
-	if err != nil {
-		return err
-	}
-	for _, i := range listed {
-		if hasEnded(i) {
-			deleted = append(deleted, i.ID)
+	return session.OpenInbox(p.State()).ForgetAll(func() ([]string, error) {
+		listed, err := p.Runs(ctx, Filter{})
+		for _, i := range listed {
+			if hasEnded(i) {
+				deleted = append(deleted, i.ID)
+			}
 		}
-	}
-	return session.OpenInbox(p.State()).ForgetAll(deleted)
+		return deleted, err
+	})
 }
 
 // Compact frees the disk space of deleted runs. Runs may have to wait for it.

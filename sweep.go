@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/session"
 	"github.com/hocket-dev/hocket/workspace"
 )
 
@@ -73,7 +74,7 @@ func (p *Project) sweepDeleted(ctx context.Context, w driver.Workers) error {
 			}
 			all = append(all, err)
 		}
-		return errors.Join(append(all, p.release(ctx, d, deleted...))...)
+		return errors.Join(append(all, session.OpenInbox(p.State()).ForgetAll(func() ([]string, error) { return deleted, nil }), p.release(ctx, d, deleted...))...)
 	})
 }
 
@@ -83,24 +84,26 @@ const deletedPlace = "deleted"
 // release removes everything of runs that were deleted. On workers, what a run has made stays as long as another one repeats it: the copy
 // for that one is only where it was forked, see [lineage]. The sweep after that removes it.
 func (p *Project) release(ctx context.Context, d driver.Driver, deleted ...string) error {
-	if len(deleted) == 0 {
-		return nil
-	}
 	return p.ifIsolated(ctx, func(s *workspace.Store) (err error) {
-		repeated := func(string) bool { return false }
-		if w, ok := d.(driver.Workers); ok {
-			for _, run := range deleted {
+		w, isWorkers := d.(driver.Workers)
+		for _, run := range deleted {
+			err = errors.Join(err, s.Enter(deletedPlace, run))
+			if isWorkers {
 				err = errors.Join(err, s.Enter(placeOf(w), run)) // the run may have been forked and deleted where no worker is
 			}
-			if err == nil {
-				repeated, err = repeatedRuns(ctx, d, w)
-			}
+		}
+		all, wrong := s.Entered(deletedPlace) // also those with which an earlier call was not done
+		if err = errors.Join(err, wrong); len(all) == 0 {
+			return err
+		}
+		repeated := func(string) bool { return false }
+		if isWorkers && err == nil {
+			repeated, err = repeatedRuns(ctx, d, w)
 		}
 		if err != nil {
 			return err
 		}
-		for _, run := range deleted {
-			err = errors.Join(err, s.Enter(deletedPlace, run))
+		for _, run := range all {
 			if !repeated(run) {
 				err = errors.Join(err, s.Release(ctx, run))
 			}

@@ -108,7 +108,12 @@ func TestDirectoriesOfOthersStay(t *testing.T) {
 	if n := received(false); n != 1 {
 		t.Errorf("the run in progress has %d messages, want the one that it has taken", n)
 	}
-	for run, p := range map[string]*hocket.Project{one: there, two: here} {
+	three := waits(there)
+	if _, err := here.RemoveWorkspaces(t.Context(), three); err != nil {
+		t.Fatal(err)
+	}
+	has("after a run that is not known here was named", one, two)
+	for run, p := range map[string]*hocket.Project{one: there, two: here, three: there} {
 		r, err := p.Run(t.Context(), run)
 		if err != nil {
 			t.Fatal(err)

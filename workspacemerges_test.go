@@ -238,7 +238,7 @@ func TestDirectoryOfAConflictStays(t *testing.T) {
 	reply(t, r, "resolved")
 	q, _ := asked(t, r, "a.txt")
 	writeFile(t, filepath.Join(place(q), "a.txt"), "mine\n")
-	if _, err := p.RemoveWorkspaces(t.Context(), func(hocket.Workspace) bool { return true }); err != nil {
+	if _, err := p.RemoveWorkspaces(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, text := asked(t, r, "a.txt"); text != "mine\n" {
@@ -337,11 +337,10 @@ func TestLookingAtAResolution(t *testing.T) {
 			t.Fatalf("%v: the diff is\n%s", err, d.Patch)
 		}
 	}
-	all := func(hocket.Workspace) bool { return true }
 	for _, text := range []string{"begun", "more"} {
 		writeFile(t, filepath.Join(place(q), "a.txt"), text+"\n")
 		shows(text)
-		if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
+		if _, err := p.RemoveWorkspaces(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, now := asked(t, r, "a.txt"); now != text+"\n" {
@@ -353,7 +352,7 @@ func TestLookingAtAResolution(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait(t, r)
-	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
+	if _, err := p.RemoveWorkspaces(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(place(q)); err == nil {

@@ -76,8 +76,7 @@ steps:
 	if _, err := r.OpenWorkspace(t.Context(), hocket.Made{Address: "write", Attempt: 2}); !errors.As(err, new(*hocket.NoWorkspaceError)) {
 		t.Errorf("attempt 2: error %v", err)
 	}
-	all := func(hocket.Workspace) bool { return true }
-	if freed, err := p.RemoveWorkspaces(t.Context(), all); err != nil || freed <= 0 {
+	if freed, err := p.RemoveWorkspaces(t.Context(), ""); err != nil || freed <= 0 {
 		t.Fatal(freed, err)
 	}
 	keeps("after workspaces were removed")
@@ -92,7 +91,7 @@ steps:
 	if err := os.Remove(filepath.Join(dir, "notes.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
+	if _, err := p.RemoveWorkspaces(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if w, found := edited(dir); found {

@@ -323,12 +323,26 @@ func (p *Project) Workspaces(ctx context.Context) (all []Workspace, err error) {
 	return all, err
 }
 
-// RemoveWorkspaces removes directories of workspaces, and returns how many bytes that has freed. It never removes one
-// that is in use, or whose files are not recorded, or a copy that a person has changed. What a run has left that is over is recorded first.
-func (p *Project) RemoveWorkspaces(ctx context.Context, which func(Workspace) bool) (freed int64, err error) {
+// RemoveWorkspaces removes the directories of the workspaces of a run, or of all if it is "", and returns how many bytes that has freed. It never
+// removes one that is in use, or whose files are not recorded, or a copy that a person has changed. What a run has left that is over is recorded
+// first. A run counts as over if it is named, and is not known here or cannot be read.
+func (p *Project) RemoveWorkspaces(ctx context.Context, run string) (freed int64, err error) {
 	before := workspace.Size(p.workspaceDir())
-	err = p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return which(w) && (over || w.Captured != "" || w.Opened) })
+	lost := run != "" && p.isLost(ctx, run)
+	err = p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool {
+		return (run == "" || w.Run == run) && (over || lost || w.Captured != "" || w.Opened)
+	})
 	return max(0, before-workspace.Size(p.workspaceDir())), err // steps may work meanwhile
+}
+
+// isLost reports whether a run is not known here, or cannot be read.
+func (p *Project) isLost(ctx context.Context, run string) bool {
+	d, err := p.runs()
+	if err != nil {
+		return false
+	}
+	info, err := d.Info(ctx, run)
+	return errors.As(err, new(*driver.UnknownRunError)) || err == nil && info.Status == Damaged
 }
 
 // cleanWorkspaces removes directories of workspaces, which are chosen also by whether their run is over.

@@ -202,7 +202,7 @@ func TestConflicts(t *testing.T) {
 			t.Fatalf("%s: %s: %+v", res.Status, res.Error, question(t, r))
 		}
 		writeFile(t, filepath.Join(dir, "a.txt"), "by hand\n")
-		if _, err := p.RemoveWorkspaces(t.Context(), func(hocket.Workspace) bool { return true }); err != nil || readFile(t, dir, "a.txt") != "by hand\n" {
+		if _, err := p.RemoveWorkspaces(t.Context(), ""); err != nil || readFile(t, dir, "a.txt") != "by hand\n" {
 			t.Fatalf("what a person is working on was removed (%v)", err)
 		}
 		if res = reply(t, r, "resolved"); res.Status != engine.Waiting || !strings.Contains(question(t, r).Text, "gone.txt (modify/delete)") {
@@ -318,14 +318,13 @@ func TestCancelledConflicts(t *testing.T) {
 	r := start(t, p, "w.yml", nil)
 	wait(t, r)
 	writeFile(t, filepath.Join(place(question(t, r)), "a.txt"), "half\n")
-	all := func(hocket.Workspace) bool { return true }
-	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil || readFile(t, place(question(t, r)), "a.txt") != "half\n" {
+	if _, err := p.RemoveWorkspaces(t.Context(), ""); err != nil || readFile(t, place(question(t, r)), "a.txt") != "half\n" {
 		t.Fatalf("it was removed while a person worked there: %v", err)
 	}
 	if _, err := r.Cancel(t.Context(), "test"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
+	if _, err := p.RemoveWorkspaces(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := p.Workspaces(t.Context()); err != nil || len(left) != 0 {

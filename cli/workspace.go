@@ -377,6 +377,19 @@ attempt has left, even if it failed.`,
 	return cmd
 }
 
+// runOfWorkspaces returns the id of a run. Of one that is not known here, there may be workspaces.
+func runOfWorkspaces(ctx context.Context, p *hocket.Project, id string) (string, error) {
+	r, err := p.Run(ctx, id)
+	if err == nil {
+		return r.ID(), nil
+	}
+	all, wrong := p.Workspaces(ctx)
+	if wrong == nil && slices.ContainsFunc(all, func(w hocket.Workspace) bool { return w.Run == id }) {
+		return id, nil
+	}
+	return "", noRun(ctx, p, err)
+}
+
 func (a *app) workspaceRemoveVerb() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
@@ -385,7 +398,8 @@ func (a *app) workspaceRemoveVerb() *cobra.Command {
 		Long: `Remove the directories of a run's workspaces or, with --all, of all runs. What steps have
 made stays recorded. A directory that is in use, or whose files are not recorded, is
 never removed, and neither is a copy that you have opened and changed. What a process
-left that was killed is recorded when its run is over.`,
+left that was killed is recorded when its run is over. If you name a run that another
+driver or server has, or that is lost, it counts as over.`,
 		Example: `  hocket workspace rm improve-3k7q
   hocket workspace rm --all`,
 		Args: argsBetween(0, 1),
@@ -394,7 +408,7 @@ left that was killed is recorded when its run is over.`,
 				return usagef("for example: hocket workspace rm improve-3k7q", "give either a run or --all")
 			}
 			remove := func(ctx context.Context, p *hocket.Project, run string) error {
-				freed, err := p.RemoveWorkspaces(ctx, func(w hocket.Workspace) bool { return all || w.Run == run })
+				freed, err := p.RemoveWorkspaces(ctx, run)
 				if err != nil {
 					return err
 				}
@@ -417,7 +431,11 @@ left that was killed is recorded when its run is over.`,
 			if all {
 				return remove(cmd.Context(), p, "")
 			}
-			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error { return remove(cmd.Context(), p, r.ID()) })
+			run, err := runOfWorkspaces(cmd.Context(), p, args[0])
+			if err != nil {
+				return err
+			}
+			return remove(cmd.Context(), p, run)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "remove those of all runs")

@@ -117,13 +117,19 @@ func (b *Inbox) Forget(run string) error {
 	return sweep(b.taken(), func(taker string) bool { return taker == nameOf(run) })
 }
 
-// ForgetAll does the same for several runs, and removes what has been forgotten for long.
-func (b *Inbox) ForgetAll(runs []string) error {
+// ForgetAll does the same for several runs that are over, and removes what has been forgotten for long. It asks for them after it has looked at
+// the messages, so one that goes on with a new plan meanwhile keeps what it takes.
+func (b *Inbox) ForgetAll(over func() (runs []string, err error)) error {
+	files := b.taken()
+	runs, err := over()
+	if err != nil {
+		return err
+	}
 	ended := map[string]bool{}
 	for _, run := range runs {
 		ended[nameOf(run)] = true
 	}
-	return sweep(b.taken(), func(taker string) bool { return ended[taker] })
+	return sweep(files, func(taker string) bool { return ended[taker] })
 }
 
 // taken returns the files of all messages that were taken.

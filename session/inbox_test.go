@@ -99,7 +99,7 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("secret of r2secret of r3")
-	if err := b.ForgetAll([]string{"r2", "r9"}); err != nil {
+	if err := b.ForgetAll(func() ([]string, error) { return []string{"r2", "r9"}, nil }); err != nil {
 		t.Fatal(err)
 	}
 	want("secret of r3")
@@ -118,7 +118,7 @@ func TestForget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.ForgetAll(nil); err != nil {
+	if err := b.ForgetAll(func() ([]string, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if files, _ = filepath.Glob(filepath.Join(dir, "inbox/*/*@*")); len(files) != 1 {

@@ -54,7 +54,7 @@ func (a Attempt) roundRef(n int) string {
 //	commands        marks of the commands that ran in it, see [process.WithNotes]
 //	left-N          what attempt N left and could not be captured, or was saved while the rest was removed
 //	git.agent       a .git of an agent that was replaced, see [Workspace.disarm]
-//	commands.agent  what an agent has put in place of commands
+//	commands.agent  what an agent has put in place of commands; the same for index and the other files
 //	beside.agent    what an agent has created beside the workspace
 //
 // Everything else there is somebody's own, see [Info.Left]. Who adds a name also adds it to isOurs.

@@ -10,12 +10,11 @@ import (
 type partialError struct {
 	Dir     string // the top of its checkout
 	File    string // one of the files
-	Missing int    // how many
 }
 
 func (e *partialError) Error() string {
-	return fmt.Sprintf("the repository of %s is a partial clone that lacks %d files of the project, such as %s, and Hocket fetches nothing: "+
-		"run git sparse-checkout disable, or git fetch --refetch --no-filter to keep your sparse checkout", e.Dir, e.Missing, Shown(e.File))
+	return fmt.Sprintf("the repository of %s is a partial clone that lacks files of the project, such as %s, and Hocket fetches nothing: "+
+		"run git sparse-checkout disable, or git fetch --refetch --no-filter to keep your sparse checkout", e.Dir, Shown(e.File))
 }
 
 // isPartial reports whether a configuration is that of a partial clone.
@@ -49,15 +48,10 @@ func (s *Store) checkComplete(ctx context.Context, commit string) error {
 	if text, err = s.git.input(ctx, objects.String(), "cat-file", "--batch-check=%(objecttype)"); err != nil {
 		return err
 	}
-	missing := &partialError{Dir: s.root}
 	for line := range strings.Lines(text) {
 		if object, is := strings.CutSuffix(strings.TrimSpace(line), " missing"); is {
-			missing.File = files[object]
-			missing.Missing++
+			return &partialError{s.root, files[object]}
 		}
-	}
-	if missing.Missing > 0 {
-		return missing
 	}
 	return nil
 }

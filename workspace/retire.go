@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -182,7 +183,7 @@ func isOurs(e fs.DirEntry) bool {
 	what, after, aside := strings.Cut(e.Name(), byAgent)
 	number, numbered := strings.CutPrefix(after, "-")
 	_, err := strconv.ParseUint(number, 10, 64)
-	return aside && (what == "git" || what == "commands" || what == "beside") && (after == "" || numbered && err == nil)
+	return aside && slices.Contains([]string{"git", "beside", "commands", "index", seenName, markerName + ".new"}, what) && (after == "" || numbered && err == nil)
 }
 
 // removeRest removes a directory of a workspace whose tree was removed. A tree that somebody has created again stays, and so does what was

@@ -126,6 +126,25 @@ func TestReplacedNotes(t *testing.T) {
 			}
 		})
 	}
+	t.Run("pipes in place of the other files", func(t *testing.T) {
+		f := &fixture{t, f.repo, f.state}
+		a := Attempt{"r1", "pipes", 1}
+		pipes := func(w *Workspace) {
+			for _, name := range []string{"index", seenName, markerName + ".new"} {
+				_ = os.Remove(filepath.Join(w.home, name))
+				f.no(syscall.Mkfifo(filepath.Join(w.home, name), 0o600))
+			}
+		}
+		w := f.checkout(s, a, b.Commit)
+		pipes(w)
+		f.write(filepath.Join(w.Root, "new.txt"), "new\n")
+		f.has(s, f.collect(w), "new.txt", "new\n")
+		a.Number++
+		w = f.checkout(s, a, b.Commit)
+		f.collect(w)
+		pipes(w)
+		f.no(s.Clean(t.Context(), func(i Info) bool { return i.Address == a.Address && i.Number == a.Number }))
+	})
 	if info, err := os.Stat(precious); err != nil || info.Mode().Perm() != 0o400 || f.read(precious) != "keep\n" {
 		t.Errorf("%v, %v", info, err)
 	}

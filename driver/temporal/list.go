@@ -436,13 +436,13 @@ func (d *Driver) Delete(ctx context.Context, run string) error {
 			return &driver.HeldError{Run: run}
 		}
 	}
+	if err := d.noteDeletion(ctx, run, about.Origin); err != nil { // first: it counts when the run is gone, and nobody could write it then
+		return err
+	}
 	if err := d.deleteExecutions(ctx, run); err != nil {
 		return err
 	}
 	d.archive.Delete(endedKey(run))
-	if err := d.noteDeletion(ctx, run, about.Origin); err != nil {
-		return err
-	}
 	return errors.Join(d.release(ctx, run, about.Key), d.o.Store.Delete(ctx, runKey(run)), d.o.Store.Delete(ctx, endedKey(run)))
 }
 

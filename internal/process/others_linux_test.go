@@ -58,6 +58,9 @@ func TestProcessesOfOthers(t *testing.T) {
 		asNobody(t, markVariable+"="+mark)
 		return
 	}
+	if info, err := os.Stat("/proc/1"); err == nil && info.Sys().(*syscall.Stat_t).Uid == uint32(os.Getuid()) {
+		t.Skip("process 1 is of this user")
+	}
 	found, refused := signalAll(func(pid int) bool { return pid == 1 }, 0, 0)
 	if found != nil || !slices.Equal(refused, []int{1}) {
 		t.Errorf("can be ended: %v, others: %v", found, refused)
