@@ -8,8 +8,8 @@ import (
 
 // partialError means that the user's repository is a partial clone without some files of a commit.
 type partialError struct {
-	Dir     string // the top of its checkout
-	File    string // one of the files
+	Dir  string // the top of its checkout
+	File string // one of the files
 }
 
 func (e *partialError) Error() string {
