@@ -104,10 +104,11 @@ steps:
 
 // A copy that was changed is not replaced by one of other files.
 func TestOpenedCopyOfAnotherAttempt(t *testing.T) {
+	again := filepath.Join(t.TempDir(), "again")
 	p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
 name: w
 steps:
-  - {id: write, agent: editor, workspace: own, retry: 2, prompt: "echo two >> a.txt; test -e ../again || { touch ../again; exit 1; }; echo three >> a.txt"}
+  - {id: write, agent: editor, workspace: own, retry: 2, prompt: "echo two >> a.txt; test -e ` + again + ` || { touch ` + again + `; exit 1; }; echo three >> a.txt"}
 `}, hocket.Options{Agents: agents{"editor": editor()}})
 	r := start(t, p, "w.yml", nil)
 	wait(t, r)

@@ -96,12 +96,13 @@ func reply(t *testing.T, r *hocket.Run, value string) engine.Result {
 }
 
 func TestRetriesStartClean(t *testing.T) {
+	again := filepath.Join(t.TempDir(), "again")
 	p, dir := repository(t, map[string]string{
 		"a.txt": "one\n",
 		"w.yml": `
 name: w
 steps:
-  - {id: try, agent: editor, workspace: own, retry: 2, prompt: "ls; cat a.txt; test ! -e left || exit 1; echo more >> a.txt; echo x > left; test -e ../again || { touch ../again; exit 1; }"}
+  - {id: try, agent: editor, workspace: own, retry: 2, prompt: "ls; cat a.txt; test ! -e left || exit 1; echo more >> a.txt; echo x > left; test -e ` + again + ` || { touch ` + again + `; exit 1; }"}
   - {id: look, agent: editor, prompt: "ls"}
 `,
 	}, hocket.Options{Agents: agents{"editor": editor()}})
@@ -187,7 +188,8 @@ func TestConflicts(t *testing.T) {
 		}
 	})
 	t.Run("agent leaves markers once", func(t *testing.T) {
-		_, res := merging(t, `retry: 2, merge: {on_conflict: {agent: editor, prompt: "test -e gone.txt && ! grep -q '<<<<' a.txt && rm gone.txt; if test -e ../again; then echo resolved > a.txt; else touch ../again; fi"}}`)
+		again := filepath.Join(t.TempDir(), "again")
+		_, res := merging(t, `retry: 2, merge: {on_conflict: {agent: editor, prompt: "test -e gone.txt && ! grep -q '<<<<' a.txt && rm gone.txt; if test -e `+again+`; then echo resolved > a.txt; else touch `+again+`; fi"}}`)
 		if got := output(res, "look"); res.Status != engine.Success || got != "resolved\n"+files {
 			t.Errorf("%s: %s: %q", res.Status, res.Error, got)
 		}
