@@ -101,6 +101,7 @@ func guard(args []string) (io.WriteCloser, error) {
 		return nil, err
 	}
 	cmd := exec.Command(self, args...)
+	cmd.Args[0] = os.Args[0] // by which a program that is several ones knows which one it is
 	cmd.Env = withoutKey(os.Environ())
 	setsid(cmd)
 	to, err := cmd.StdinPipe()
