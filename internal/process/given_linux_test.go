@@ -23,7 +23,7 @@ func TestLowLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = left.Process.Kill(); _ = left.Wait() }()
-		fmt.Println("depth", inherited(), isNoted(left.Process.Pid, []uint64{unmarked - depthStep - 7}, dir))
+		fmt.Println("depth", inherited(), lookFor([]uint64{unmarked - depthStep - 7}, dir).has(left.Process.Pid))
 		return
 	}
 	if inherited() > 0 || isGiven(os.Getpid()) {
@@ -106,7 +106,7 @@ func TestLowLimitsOfPersons(t *testing.T) {
 				moveToGroup(t, pid)
 			}
 			waitFor(t, func() bool { return strings.HasPrefix(readComm(pid), "sleep") })
-			if got := isNoted(pid, []uint64{unmarked - depthStep - 7}, dir); got != c.want {
+			if got := lookFor([]uint64{unmarked - depthStep - 7}, dir).has(pid); got != c.want {
 				t.Errorf("it counts: %v, want %v", got, c.want)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,7 +45,13 @@ func EndNoted(file string) (others []string, err error) {
 	dir := filepath.Dir(file)
 	var left, refused []int
 	gone(func() bool {
-		left, refused = signalAll(func(pid int) bool { return isNoted(pid, marks, dir) }, 0, syscall.SIGKILL)
+		l := lookFor(marks, dir)
+		left, refused = signalAll(l.has, 0, syscall.SIGKILL)
+		for pid := range l.lowered {
+			if !slices.Contains(left, pid) && !slices.Contains(refused, pid) {
+				left = append(left, pid) // it has ended meanwhile, perhaps after it started another one
+			}
+		}
 		return len(left) > 0
 	}, patience)
 	for _, pid := range refused {
@@ -88,20 +95,52 @@ func notesIn(file string) (marks []uint64, err error) {
 	return marks, err
 }
 
-// isNoted reports whether a process still runs and has one of the marks, or has lowered its own below all that there are and works in a
-// directory. Other processes of Hocket may look at that, too, but their marks are not so low. What is in the session of this process is one
-// of its own programs, which it started at the same moment.
-func isNoted(pid int, marks []uint64, dir string) bool {
+// leavings are the processes that a step has left: those with one of its marks, and those that have lowered their mark.
+type leavings struct {
+	marks   []uint64
+	lowered map[int]string // with when each has started
+}
+
+// lookFor finds what has lowered its mark below all that there are and works in a directory. Other processes of Hocket may look at that,
+// too, but their marks are not so low.
+func lookFor(marks []uint64, dir string) leavings {
+	lowered := map[int]string{}
+	for _, pid := range processes(0) {
+		limit, known := markOfProcess(pid)
+		if known && limit <= leastMark && isAlien(pid) && mayHaveLowered(pid) && worksIn(pid, dir) {
+			lowered[pid] = beginOf(pid)
+		}
+	}
+	return leavings{marks, withoutKey(lowered)}
+}
+
+func (l leavings) has(pid int) bool {
 	limit, known := markOfProcess(pid)
-	if !known || !slices.Contains(marks, limit) && !(limit <= leastMark && mayHaveLowered(pid) && worksIn(pid, dir) && lacksKey(pid)) {
+	if !known || !isAlien(pid) {
 		return false
 	}
+	began, lowered := l.lowered[pid]
+	return lowered && began == beginOf(pid) || slices.Contains(l.marks, limit)
+}
+
+// isAlien reports whether a process still runs, and is not in the session of this one: that has only its own programs, which it started at the
+// same moment.
+func isAlien(pid int) bool {
 	const state, session = 0, 3
 	fields, ours := statOf(pid), statOf(os.Getpid())
 	if len(fields) <= session || string(fields[state]) == "Z" || string(fields[state]) == "X" {
 		return false
 	}
 	return len(ours) <= session || string(fields[session]) != string(ours[session])
+}
+
+// beginOf returns when a process has started. Its id may become that of another one.
+func beginOf(pid int) string {
+	const start = 19
+	if fields := statOf(pid); len(fields) > start {
+		return string(fields[start])
+	}
+	return ""
 }
 
 // mayHaveLowered reports whether a process whose limit is below all marks can be of a step that has lowered it, and of nobody else. A step can
@@ -140,18 +179,19 @@ func worksIn(pid int, dir string) bool {
 	})
 }
 
-// lacksKey reports whether a process has no key of an attempt in its environment. One that does may be of another step, which can look at the
-// directory, too. While a process becomes another program, its environment seems to be empty, and bash changes it for a moment when it reads it. So
-// the key has to be missing for longer than that takes.
-func lacksKey(pid int) bool {
+// withoutKey removes the processes that have a key of an attempt in their environment: they may be of another step, which can look at the
+// directory, too. While a process becomes another program, its environment seems to be empty, and bash changes it for a moment when it reads
+// it. So the key has to be missing for longer than that takes.
+func withoutKey(all map[int]string) map[int]string {
 	const looks, pause = 20, 5 * time.Millisecond
 	for range looks {
-		if hasMark(pid, markOf(""), 0) {
-			return false
+		maps.DeleteFunc(all, func(pid int, _ string) bool { return hasMark(pid, markOf(""), 0) })
+		if len(all) == 0 {
+			break
 		}
 		time.Sleep(pause)
 	}
-	return true
+	return all
 }
 
 // names reports whether a text has the path of a directory or of something in it.

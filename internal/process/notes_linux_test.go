@@ -70,7 +70,7 @@ func TestLoweredMark(t *testing.T) {
 			}
 			got := !c.want
 			for range 100 { // while it becomes another program, its environment cannot be read
-				if got = isNoted(cmd.Process.Pid, marks, dir); got == c.want {
+				if got = lookFor(marks, dir).has(cmd.Process.Pid); got == c.want {
 					break
 				}
 				time.Sleep(10 * time.Millisecond)
@@ -101,7 +101,7 @@ func TestLoweredMarkWhileItStarts(t *testing.T) {
 	}
 	looks, found := 0, 0
 	for end := time.Now().Add(time.Second); time.Now().Before(end); looks++ {
-		if worksIn(cmd.Process.Pid, dir) && lacksKey(cmd.Process.Pid) {
+		if worksIn(cmd.Process.Pid, dir) && len(withoutKey(map[int]string{cmd.Process.Pid: ""})) > 0 {
 			found++
 		}
 	}
@@ -110,5 +110,38 @@ func TestLoweredMarkWhileItStarts(t *testing.T) {
 	}
 	if found > 0 {
 		t.Errorf("it counts %d times of %d", found, looks)
+	}
+}
+
+// TestManyLoweredMarks has more processes than could be looked at one after the other.
+func TestManyLoweredMarks(t *testing.T) {
+	if inherited() > 0 || isGiven(os.Getpid()) {
+		t.Skip("the tests run in an attempt, or with a low limit")
+	}
+	dir := t.TempDir()
+	for range 60 {
+		cmd := exec.Command("setsid", "-w", "bash", "-c", "ulimit -x 1; echo; exec sleep 60")
+		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Skip(err) // no setsid or bash
+		}
+		defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "commands")
+	if err := addNote(file, unmarked-depthStep-7); err != nil {
+		t.Fatal(err)
+	}
+	if others, err := EndNoted(file); err != nil || others != nil {
+		t.Errorf("%v, %v", others, err)
+	}
+	if left := lookFor([]uint64{unmarked - depthStep - 7}, dir).lowered; len(left) > 0 {
+		t.Errorf("%d processes are left", len(left))
 	}
 }
