@@ -118,22 +118,42 @@ func (p *Project) nested(ctx context.Context, limits *workflow.Limits, labels *m
 		return done, err
 	}
 	atEnd(func() { _ = lock.Release() })
-	share, err := p.shareOf(ctx, o, plan(), atEnd)
+	id, err := p.reserveInside(ctx, o, limits, plan(), atEnd)
 	if err != nil {
 		return done, err
 	}
-	*limits = check.Lower(*limits, share)
-	one := reservation{o.id, rand.Text(), p.State(), amounts(limits.Steps, limits.CostUSD, limits.Tokens)}
 	all := maps.Clone(*labels)
 	if all == nil {
 		all = map[string]string{}
 	}
-	all[outerLabel], all[reservationLabel] = o.id, one.ID
+	all[outerLabel], all[reservationLabel] = o.id, id
 	*labels = all
-	return done, o.reserve(one)
+	return done, nil
 }
 
-// reservation is what a run inside of another one may use. It is written to a file beside the outer run
+// reserveInside lowers limits to what a new run inside of an outer one may use, and reserves that, also on other machines.
+func (p *Project) reserveInside(ctx context.Context, o *outer, limits *workflow.Limits, plan check.Plan, atEnd func(func())) (id string, err error) {
+	const tries = 20
+	for range tries {
+		all, err := o.reserved(ctx, o.id)
+		if err != nil {
+			return "", err
+		}
+		share, err := p.shareOf(ctx, o, all, plan, atEnd)
+		if err != nil {
+			return "", err
+		}
+		lower := check.Lower(*limits, share)
+		one := reservation{o.id, rand.Text(), p.State(), amounts(lower.Steps, lower.CostUSD, lower.Tokens)}
+		if err = o.reserve(ctx, one, len(all)); !errors.Is(err, fs.ErrExist) {
+			*limits = lower
+			return one.ID, err
+		}
+	}
+	return "", &NestedError{Why: fmt.Sprintf("other machines start so many runs inside of run %s just now that it has no share of its limits", o.id)}
+}
+
+// reservation is what a run inside of another one may use. It is stored beside the outer run, in a file or where all workers find it,
 // before the inner run is recorded, and stays there: deleting the inner run gives nothing back.
 type reservation struct {
 	Outer  string     `json:"outer"` // the run
@@ -147,8 +167,15 @@ const reservationLabel = "reserved"
 
 func (at place) reservations() string { return filepath.Join(at.state, "nested") }
 
-// reserve adds a reservation. The caller holds the lock.
-func (o *outer) reserve(r reservation) error {
+// reserve adds a reservation after so many others. The caller holds the lock, which keeps only processes of this machine out.
+func (o *outer) reserve(ctx context.Context, r reservation, after int) error {
+	if w, ok := o.d.(driver.Workers); ok {
+		text, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		return w.Reserve(ctx, o.id, after, text)
+	}
 	f, err := os.OpenFile(o.reservations(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -157,7 +184,16 @@ func (o *outer) reserve(r reservation) error {
 }
 
 // reserved returns the reservations inside of a run of a place.
-func (at place) reserved(run string) (all []reservation, err error) {
+func (at place) reserved(ctx context.Context, run string) (all []reservation, err error) {
+	if w, ok := at.d.(driver.Workers); ok {
+		texts, err := w.Reserved(ctx, run)
+		for _, text := range texts {
+			var r reservation
+			err = errors.Join(err, json.Unmarshal(text, &r))
+			all = append(all, r)
+		}
+		return all, err
+	}
 	f, err := os.Open(at.reservations())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -180,7 +216,7 @@ func (at place) reserved(run string) (all []reservation, err error) {
 }
 
 // outer finds the run that the nearest ancestor of this process drives. If that drives several, it has
-// noted which one the program below it works for. What the environment says only tells where to look: a
+// noted which one the program below it works for, as every worker does. What the environment says only tells where to look: a
 // step can change it. Elsewhere than on Linux, it is all there is. A process that drives runs already belongs where they do;
 // nil means that this is nowhere.
 func (p *Project) outer(ctx context.Context, atEnd func(func())) (*outer, error) {
@@ -189,8 +225,43 @@ func (p *Project) outer(ctx context.Context, atEnd func(func())) (*outer, error)
 	if err != nil {
 		return nil, err
 	}
-	var driven []*outer
+	driven, err := drivenIn(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "linux" {
+		if names := variables(line, process.RunVariable); len(names) > 0 {
+			return p.outerOf(ctx, names[len(names)-1], driven, places) // of the process that the driver started
+		}
+		return nil, errNoOuter
+	}
+	for i, above := range line {
+		own := slices.DeleteFunc(slices.Clone(driven), func(o *outer) bool { return o.pid != above.PID })
+		switch {
+		case i == 0 && len(own) > 0:
+			return p.outerIn(ctx, own[0].around, places)
+		case i == 0:
+		case len(own) == 1:
+			return own[0], nil
+		default:
+			for _, at := range places {
+				if o, err := p.outerOf(ctx, process.RunOf(at.state, line[i-1].PID), own, []place{at}); o != nil || !errors.Is(err, errNoOuter) {
+					return o, err
+				}
+			}
+		}
+	}
+	return nil, errNoOuter
+}
+
+var errNoOuter = &NestedError{Why: "the outer run cannot be found"}
+
+// drivenIn returns the runs that processes drive.
+func drivenIn(ctx context.Context, places []place) (driven []*outer, err error) {
 	for _, at := range places {
+		if at.isWorkers() {
+			continue
+		}
 		runs, err := at.d.Runs(ctx, driver.Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
 		if err != nil {
 			return nil, err
@@ -201,32 +272,25 @@ func (p *Project) outer(ctx context.Context, atEnd func(func())) (*outer, error)
 			}
 		}
 	}
-	if runtime.GOOS != "linux" {
-		names := variables(line, process.RunVariable)
-		for _, o := range driven {
-			if len(names) > 0 && o.id == names[len(names)-1] { // the process that the driver started
-				return o, nil
-			}
-		}
-		return nil, &NestedError{Why: "the outer run cannot be found"}
+	return driven, nil
+}
+
+func (at place) isWorkers() bool {
+	_, ok := at.d.(driver.Workers)
+	return ok
+}
+
+// outerOf finds the run that a program works for: one of those that a process drives, or one of workers.
+func (p *Project) outerOf(ctx context.Context, run string, driven []*outer, places []place) (*outer, error) {
+	if run == "" {
+		return nil, errNoOuter
 	}
-	for i, above := range line {
-		own := slices.DeleteFunc(slices.Clone(driven), func(o *outer) bool { return o.pid != above.PID })
-		switch {
-		case len(own) == 0:
-		case i == 0:
-			return p.outerIn(ctx, own[0].around, places)
-		case len(own) == 1:
-			return own[0], nil
-		default:
-			for _, o := range own {
-				if slices.ContainsFunc(places, func(at place) bool { return process.RunOf(at.state, line[i-1].PID) == o.id }) {
-					return o, nil
-				}
-			}
+	for _, o := range driven {
+		if o.id == run && slices.ContainsFunc(places, func(at place) bool { return at.state == o.state }) {
+			return o, nil
 		}
 	}
-	return nil, &NestedError{Why: "the outer run cannot be found"}
+	return p.outerIn(ctx, run, slices.DeleteFunc(slices.Clone(places), func(at place) bool { return !at.isWorkers() }))
 }
 
 // outerIn finds an outer run, which may be over.
@@ -239,7 +303,7 @@ func (p *Project) outerIn(ctx context.Context, run string, places []place) (*out
 			return &outer{place: at, id: run}, nil
 		}
 	}
-	return nil, &NestedError{Why: "the outer run cannot be found"}
+	return nil, errNoOuter
 }
 
 // places opens state directories that exist, which may belong to other projects.
@@ -290,13 +354,13 @@ func amounts(steps int, usd float64, tokens int64) [3]float64 {
 
 // shareOf returns the limits of a new run inside of an outer one: half of what is left, so that others can
 // start beside it, or what its plan needs at most if that is more.
-func (p *Project) shareOf(ctx context.Context, o *outer, plan check.Plan, atEnd func(func())) (workflow.Limits, error) {
+func (p *Project) shareOf(ctx context.Context, o *outer, reserved []reservation, plan check.Plan, atEnd func(func())) (workflow.Limits, error) {
 	s, err := p.handle(o.d, o.id).State(ctx)
 	if err != nil {
 		return workflow.Limits{}, err
 	}
 	limits := s.Result.Limits
-	used, err := p.inside(ctx, o.place, o.id, atEnd)
+	used, err := p.usedBy(ctx, o.place, reserved, atEnd)
 	if err != nil {
 		return limits, err
 	}
@@ -315,15 +379,11 @@ func (p *Project) shareOf(ctx context.Context, o *outer, plan check.Plan, atEnd 
 	return workflow.Limits{Steps: int(left[0]), CostUSD: left[1], Tokens: int64(left[2]), Parallel: limits.Parallel, Runtime: limits.Runtime}, nil
 }
 
-// inside returns what the runs inside of a run, and those inside of them, have used or, until they are over, may
-// use. A run that does not exist any more counts with all that it was allowed.
-func (p *Project) inside(ctx context.Context, at place, run string, atEnd func(func())) (sum [3]float64, err error) {
-	all, err := at.reserved(run)
-	if err != nil {
-		return sum, err
-	}
+// usedBy returns what runs of the project inside of one of a place, and those inside of them, have used or, until they are over, may use. A run
+// that does not exist any more counts with all that it was allowed.
+func (p *Project) usedBy(ctx context.Context, around place, all []reservation, atEnd func(func())) (sum [3]float64, err error) {
 	for _, r := range all {
-		amount, err := p.usedOf(ctx, r, atEnd)
+		amount, err := p.usedOf(ctx, around, r, atEnd)
 		if err != nil {
 			return sum, err
 		}
@@ -334,12 +394,16 @@ func (p *Project) inside(ctx context.Context, at place, run string, atEnd func(f
 	return sum, nil
 }
 
-func (p *Project) usedOf(ctx context.Context, r reservation, atEnd func(func())) (sum [3]float64, err error) {
-	places, err := p.places([]string{r.State}, atEnd)
-	if err != nil || len(places) == 0 {
-		return r.Limits, err
+func (p *Project) usedOf(ctx context.Context, around place, r reservation, atEnd func(func())) (sum [3]float64, err error) {
+	at := around
+	if _, ok := at.d.(driver.Workers); !ok { // otherwise they are in the same place, whatever its directory here
+		places, err := p.places([]string{r.State}, atEnd)
+		if err != nil || len(places) == 0 {
+			return r.Limits, err
+		}
+		at = places[0]
 	}
-	runs, err := places[0].d.Runs(ctx, driver.Filter{Label: reservationLabel})
+	runs, err := at.d.Runs(ctx, driver.Filter{Label: reservationLabel})
 	if err != nil {
 		return sum, err
 	}
@@ -347,7 +411,10 @@ func (p *Project) usedOf(ctx context.Context, r reservation, atEnd func(func()))
 	if i < 0 || !runs[i].Status.Done() {
 		return r.Limits, nil
 	}
-	sum, err = p.inside(ctx, places[0], runs[i].ID, atEnd)
+	inside, err := at.reserved(ctx, runs[i].ID)
+	if err == nil {
+		sum, err = p.usedBy(ctx, at, inside, atEnd)
+	}
 	used := runs[i].Usage
 	for i, n := range amounts(used.Steps, used.CostUSD, used.Tokens()) {
 		sum[i] += n

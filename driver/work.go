@@ -61,6 +61,11 @@ type Workers interface {
 	// Deleted returns what was recorded when a run that was stored there was deleted, and nil if nobody has recorded that. That the run is
 	// unknown is not enough: the place may have lost its runs, or have been exchanged.
 	Deleted(ctx context.Context, run string) (*Deletion, error)
+	// Reserve stores what a run inside of another one may use, after so many others, where all machines find it. If somebody else was first, the
+	// error wraps fs.ErrExist.
+	Reserve(ctx context.Context, outer string, after int, reservation []byte) error
+	// Reserved returns everything that was stored so, in order.
+	Reserved(ctx context.Context, outer string) ([][]byte, error)
 }
 
 // Deletion is what remains of a run that was deleted.

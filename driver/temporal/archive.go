@@ -30,6 +30,7 @@ import (
 //	runs/RUN/events/SEQ   events, one per line, from a sequence number on, some MB of them; what overlaps is the same
 //	runs/RUN/plans/first  the pin that the run was started with
 //	runs/RUN/plans/HASH   that of a Replanned
+//	runs/RUN/inside/N     what runs inside of it may use, see [driver.Workers.Reserve]
 //	ended/RUN             what lists show of a run that is over; of a short one also the rest
 
 // facts is what lists show of a run. The memo of its workflow has them.
