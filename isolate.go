@@ -224,14 +224,19 @@ func (r *Run) recapture(ctx context.Context, b *workflow.Bundle) (string, error)
 
 // ifIsolated does something with the workspaces of a run, if there can be any.
 func (p *Project) ifIsolated(ctx context.Context, do func(*workspace.Store) error) error {
-	if _, err := os.Stat(p.workspaceDir()); err != nil {
-		return nil
-	}
-	store, err := p.workspaces(ctx)
-	if err != nil {
+	store, err := p.existingWorkspaces(ctx)
+	if store == nil || err != nil {
 		return err
 	}
 	return do(store)
+}
+
+// existingWorkspaces opens the store of the project's workspaces, if there can be any. Otherwise it returns nil.
+func (p *Project) existingWorkspaces(ctx context.Context) (*workspace.Store, error) {
+	if _, err := os.Stat(p.workspaceDir()); err != nil {
+		return nil, nil
+	}
+	return p.workspaces(ctx)
 }
 
 // isolation makes attempts in workspaces.
@@ -553,8 +558,8 @@ func (i *isolation) find(ctx context.Context, store *workspace.Store, run, commi
 	default:
 		err = i.recaptured(ctx, store, run, commit, base)
 	}
-	if w, ok := i.d.(driver.Workers); ok && err == nil {
-		err = store.Enter(placeOf(w), run)
+	if _, ok := i.d.(driver.Workers); ok && err == nil {
+		err = i.p.worked(i.d).add(run)
 	}
 	if err == nil && i.lineage != nil {
 		err = store.Note(ctx, run, i.lineage.plan, commit)

@@ -65,6 +65,38 @@ func originOf(ctx context.Context, d driver.Driver, run string) (string, error) 
 	return gone.Origin, nil
 }
 
+// repeatedRuns returns what reports whether there is a run that was forked from another one, perhaps by way of others that were deleted. On workers,
+// it begins with what that one has made: the copy of that is only where it was forked, see [lineage]. If a run cannot be read, it may be one of any.
+func repeatedRuns(ctx context.Context, d driver.Driver) (func(run string) bool, error) {
+	if _, ok := d.(driver.Workers); !ok {
+		return func(string) bool { return false }, nil
+	}
+	listed, err := d.Runs(ctx, Filter{})
+	if err != nil {
+		return nil, err
+	}
+	origins, repeated := map[string]string{}, map[string]bool{}
+	for _, i := range listed {
+		if i.Status == Damaged {
+			return func(string) bool { return true }, nil
+		}
+		origins[i.ID] = i.Origin
+	}
+	for _, i := range listed {
+		for run := i.Origin; run != "" && !repeated[run]; {
+			repeated[run] = true
+			origin, ok := origins[run]
+			if !ok {
+				if origin, err = originOf(ctx, d, run); err != nil {
+					return nil, err
+				}
+			}
+			run = origin
+		}
+	}
+	return func(run string) bool { return repeated[run] }, nil
+}
+
 // inputs returns an error if an attempt would use another commit, besides the one that it begins with.
 func (l *lineage) inputs(ctx context.Context, store *workspace.Store, run string, task *engine.StartTask) error {
 	var commits []string

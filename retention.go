@@ -27,10 +27,12 @@ func (r *Run) Delete(ctx context.Context) error {
 	if err := r.p.ifIsolated(ctx, func(s *workspace.Store) error { _, err := s.Withdraw(ctx, r.id); return err }); err != nil {
 		return err
 	}
-	if err := r.d.Delete(ctx, r.id); err != nil {
-		return err
-	}
-	return r.p.release(ctx, r.d, r.id)
+	return r.p.erase(ctx, r.d, []string{r.id}, func() ([]string, error) {
+		if err := r.d.Delete(ctx, r.id); err != nil {
+			return nil, err
+		}
+		return []string{r.id}, nil
+	})
 }
 
 // Collect deletes the oldest runs that have ended until the others are within r. With dry
@@ -41,18 +43,33 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	if err != nil {
 		return nil, err
 	}
-	keep, err := p.uncharged(ctx)
-	if err != nil {
-		return nil, err
+	keep, surplus, err := p.surplus(ctx, d, r)
+	if dry || err != nil {
+		return surplus, err
 	}
-	deleted, err := d.Collect(ctx, r, keep, dry)
-	if err == nil && !dry {
-		wrong := p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
-		err = errors.Join(p.forgetMessages(ctx, idsOf(deleted)), p.release(ctx, d, idsOf(deleted)...), wrong)
-		if w, ok := d.(driver.Workers); ok { // others may have deleted runs for which this machine has worked
-			err = errors.Join(err, p.sweepDeleted(ctx, w))
+	deleted, err := p.eraseSurplus(ctx, d, r, keep, surplus)
+	wrong := p.cleanWorkspaces(ctx, func(_ Workspace, over bool) bool { return over })
+	return deleted, errors.Join(err, p.forgetMessages(ctx), wrong)
+}
+
+// surplus returns the runs to delete, and those that must stay.
+func (p *Project) surplus(ctx context.Context, d driver.Driver, r Retention) (keep []string, surplus []Collected, err error) {
+	keep, err = p.uncharged(ctx)
+	if err == nil {
+		surplus, err = d.Collect(ctx, r, keep, true)
+	}
+	return keep, surplus, err
+}
+
+// eraseSurplus deletes runs that are not within r, and what is left here of those that were deleted elsewhere.
+func (p *Project) eraseSurplus(ctx context.Context, d driver.Driver, r Retention, keep []string, surplus []Collected) (deleted []Collected, err error) {
+	err = p.erase(ctx, d, idsOf(surplus), func() (gone []string, err error) {
+		if len(surplus) > 0 {
+			deleted, err = d.Collect(ctx, r, keep, false)
 		}
-	}
+		gone, wrong := p.deletedElsewhere(ctx, d)
+		return append(gone, idsOf(deleted)...), errors.Join(err, wrong)
+	})
 	return deleted, err
 }
 
@@ -63,17 +80,16 @@ func idsOf(runs []Collected) (ids []string) {
 	return ids
 }
 
-// forgetMessages deletes what runs that have ended, and those that were deleted, took from the inboxes of agents. Usually they did
-// that themselves, unless their process was killed.
-func (p *Project) forgetMessages(ctx context.Context, deleted []string) error {
-	return session.OpenInbox(p.State()).ForgetAll(func() ([]string, error) {
+// forgetMessages deletes what runs that have ended took from the inboxes of agents. Usually they did that themselves, unless their process was killed.
+func (p *Project) forgetMessages(ctx context.Context) error {
+	return session.OpenInbox(p.State()).ForgetAll(func() (ended []string, err error) {
 		listed, err := p.Runs(ctx, Filter{})
 		for _, i := range listed {
 			if hasEnded(i) {
-				deleted = append(deleted, i.ID)
+				ended = append(ended, i.ID)
 			}
 		}
-		return deleted, err
+		return ended, err
 	})
 }
 
@@ -88,16 +104,19 @@ func (p *Project) Compact(ctx context.Context) error {
 
 // retain deletes what is not needed after a run has ended: its messages, and old runs as configured.
 func (r *Run) retain(ctx context.Context, res engine.Result) {
-	if res.Status.Done() {
-		_, _ = r.withdraw(ctx) // whatever captures the project next tries again
-		// What was made stays in the store. Other runs may have ended without a process that drove them. Collect tries again.
-		_ = r.p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return over || w.Run == r.id })
-		_ = session.OpenInbox(r.p.State()).Forget(r.id) // Collect tries again
+	if !res.Status.Done() {
+		return
 	}
-	if keep := Retention(r.p.Config().Retention); keep != (Retention{}) && res.Status.Done() {
-		if unpaid, err := r.p.uncharged(ctx); err == nil {
-			deleted, _ := r.d.Collect(ctx, keep, unpaid, false) // the next run that ends tries again
-			_ = r.p.release(ctx, r.d, idsOf(deleted)...)
+	_, _ = r.withdraw(ctx) // whatever captures the project next tries again
+	// What was made stays in the store. Other runs may have ended without a process that drove them. Collect tries again.
+	_ = r.p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return over || w.Run == r.id })
+	_ = r.forgetMessages()
+	if within := Retention(r.p.Config().Retention); within != (Retention{}) {
+		if keep, surplus, err := r.p.surplus(ctx, r.d, within); err == nil {
+			_, _ = r.p.eraseSurplus(ctx, r.d, within, keep, surplus) // the next run that ends tries again
 		}
 	}
 }
+
+// forgetMessages deletes what the run, which has ended, took from the inboxes of agents. If that fails, Collect tries again.
+func (r *Run) forgetMessages() error { return session.OpenInbox(r.p.State()).Forget(r.id) }

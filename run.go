@@ -490,6 +490,7 @@ func (r *Run) question(ctx context.Context, id string) (found *Question, err err
 func (r *Run) Cancel(ctx context.Context, reason string) (Receipt, error) {
 	receipt, err := r.d.Act(ctx, r.id, &engine.CancelAsked{By: r.p.owner.By, Via: r.p.owner.Via, Reason: reason})
 	if err == nil && receipt.Status.Done() {
+		_ = r.forgetMessages()
 		note, err := r.withdraw(ctx)
 		if err != nil { // the run is cancelled all the same, and whatever captures the project tries again
 			note = err.Error()

@@ -2,8 +2,6 @@ package hocket
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"time"
@@ -21,12 +19,12 @@ const (
 )
 
 // sweeps removes what a worker does not need, until ctx is done. What fails is tried again.
-func (p *Project) sweeps(ctx context.Context, d driver.Workers) {
+func (p *Project) sweeps(ctx context.Context) {
 	every := time.NewTicker(sweepEvery)
 	defer every.Stop()
 	for i := 0; ; i++ {
 		if i%sweepAll == 0 {
-			_ = p.sweepDeleted(ctx, d)
+			_ = p.sweepDeleted(ctx)
 		}
 		_ = p.sweepEnded(ctx)
 		select {
@@ -48,105 +46,110 @@ func (p *Project) sweepEnded(ctx context.Context) error {
 }
 
 // sweepDeleted removes everything of runs that were deleted, wherever that was done.
-func (p *Project) sweepDeleted(ctx context.Context, w driver.Workers) error {
-	return p.ifIsolated(ctx, func(s *workspace.Store) error {
-		runs, err := s.Entered(placeOf(w))
-		if len(runs) == 0 || err != nil {
-			return err
-		}
-		d, err := p.runs()
-		if err != nil {
-			return err
-		}
-		listed, err := d.Runs(ctx, Filter{})
-		if err != nil {
-			return err
-		}
-		var all []error
-		var deleted []string
-		for _, run := range runs {
-			if slices.ContainsFunc(listed, func(i Info) bool { return i.ID == run }) {
-				continue
-			}
-			noted, err := w.Deleted(ctx, run)
-			if noted != nil && err == nil {
-				deleted = append(deleted, run)
-			}
-			all = append(all, err)
-		}
-		return errors.Join(append(all, session.OpenInbox(p.State()).ForgetAll(func() ([]string, error) { return deleted, nil }), p.release(ctx, d, deleted...))...)
-	})
-}
-
-// deletedPlace is where runs are that were deleted, until nothing is left of them: see [workspace.Store.Enter].
-const deletedPlace = "deleted"
-
-// release removes everything of runs that were deleted. On workers, what a run has made stays as long as another one repeats it: the copy
-// for that one is only where it was forked, see [lineage]. The sweep after that removes it.
-func (p *Project) release(ctx context.Context, d driver.Driver, deleted ...string) error {
-	return p.ifIsolated(ctx, func(s *workspace.Store) (err error) {
-		w, isWorkers := d.(driver.Workers)
-		for _, run := range deleted {
-			err = errors.Join(err, s.Enter(deletedPlace, run))
-			if isWorkers {
-				err = errors.Join(err, s.Enter(placeOf(w), run)) // the run may have been forked and deleted where no worker is
-			}
-		}
-		all, wrong := s.Entered(deletedPlace) // also those with which an earlier call was not done
-		if err = errors.Join(err, wrong); len(all) == 0 {
-			return err
-		}
-		repeated := func(string) bool { return false }
-		if isWorkers && err == nil {
-			repeated, err = repeatedRuns(ctx, d, w)
-		}
-		if err != nil {
-			return err
-		}
-		for _, run := range all {
-			if !repeated(run) {
-				err = errors.Join(err, s.Release(ctx, run))
-			}
-		}
+func (p *Project) sweepDeleted(ctx context.Context) error {
+	d, err := p.runs()
+	if err != nil {
 		return err
-	})
+	}
+	return p.erase(ctx, d, nil, func() ([]string, error) { return p.deletedElsewhere(ctx, d) })
 }
 
-// repeatedRuns returns what reports whether there is a run that was forked from another one, perhaps by way of others that were deleted. If
-// a run cannot be read, it may be one of any.
-func repeatedRuns(ctx context.Context, d driver.Driver, w driver.Workers) (func(run string) bool, error) {
+// deletedElsewhere returns the runs for which a worker has worked here and that were deleted, on whatever machine.
+func (p *Project) deletedElsewhere(ctx context.Context, d driver.Driver) (deleted []string, err error) {
+	w, ok := d.(driver.Workers)
+	if !ok {
+		return nil, nil
+	}
+	worked, err := p.worked(d).all()
+	if len(worked) == 0 || err != nil {
+		return nil, err
+	}
 	listed, err := d.Runs(ctx, Filter{})
 	if err != nil {
 		return nil, err
 	}
-	origins, repeated := map[string]string{}, map[string]bool{}
-	for _, i := range listed {
-		if i.Status == Damaged {
-			return func(string) bool { return true }, nil
+	for _, run := range worked {
+		if slices.ContainsFunc(listed, func(i Info) bool { return i.ID == run }) {
+			continue
 		}
-		origins[i.ID] = i.Origin
-	}
-	for _, i := range listed {
-		for run := i.Origin; run != "" && !repeated[run]; {
-			repeated[run] = true
-			origin, ok := origins[run]
-			if !ok {
-				gone, err := w.Deleted(ctx, run)
-				if err != nil {
-					return nil, err
-				}
-				if gone != nil {
-					origin = gone.Origin
-				}
-			}
-			run = origin
+		noted, wrong := w.Deleted(ctx, run)
+		if noted != nil && wrong == nil {
+			deleted = append(deleted, run)
 		}
+		err = errors.Join(err, wrong)
 	}
-	return func(run string) bool { return repeated[run] }, nil
+	return deleted, err
 }
 
-// placeOf names where the runs of a driver are, see [workspace.Store.Enter].
-func placeOf(d driver.Workers) string {
-	sum := sha256.Sum256([]byte(d.Place()))
-	return hex.EncodeToString(sum[:8])
+// erase deletes runs, and everything that is stored about them. Del makes the driver delete them, and returns those that are deleted. They are noted
+// before that: if the process is killed, nobody could find afterwards what it has left.
+func (p *Project) erase(ctx context.Context, d driver.Driver, runs []string, del func() (deleted []string, err error)) error {
+	for _, run := range runs {
+		_ = p.deletions(d).add(run) // a full disk keeps nobody from deleting runs; removeRest notes what is left
+	}
+	deleted, err := del()
+	return errors.Join(err, p.removeRest(ctx, d, runs, deleted))
+}
+
+// removeRest removes everything of runs that were deleted, and of others, which were to be deleted or were noted earlier, if the driver has deleted
+// them. It notes those of which something is left.
+func (p *Project) removeRest(ctx context.Context, d driver.Driver, asked, deleted []string) error {
+	deleted, err := p.addDeleted(ctx, d, asked, deleted)
+	if len(deleted) == 0 {
+		return err
+	}
+	forgotten := session.OpenInbox(p.State()).Forget(deleted...)
+	done, wrong := p.release(ctx, d, deleted)
+	err = errors.Join(err, forgotten, wrong)
+	for _, run := range deleted {
+		if forgotten == nil && slices.Contains(done, run) {
+			err = errors.Join(err, p.deletions(d).remove(run), p.worked(d).remove(run))
+		} else {
+			err = errors.Join(err, p.deletions(d).add(run))
+		}
+	}
+	return err
+}
+
+// addDeleted adds the runs that were to be deleted and that the driver does not know any more. One that it knows stays as it is, because it could not
+// be deleted, and so does one if the driver does not answer: whoever asks next tries again.
+func (p *Project) addDeleted(ctx context.Context, d driver.Driver, asked, deleted []string) ([]string, error) {
+	noted, err := p.deletions(d).all()
+	for _, run := range slices.Concat(asked, noted) {
+		if slices.Contains(deleted, run) {
+			continue
+		}
+		if _, unknown := d.Info(ctx, run); errors.As(unknown, new(*driver.UnknownRunError)) {
+			deleted = append(deleted, run)
+		}
+	}
+	return deleted, err
+}
+
+// release removes the workspaces of runs that were deleted, and what was made in them, unless another run repeats it. It returns those of which
+// nothing is left.
+func (p *Project) release(ctx context.Context, d driver.Driver, deleted []string) (done []string, err error) {
+	s, err := p.existingWorkspaces(ctx)
+	if s == nil && err == nil {
+		return deleted, nil
+	}
+	var repeated func(run string) bool
+	if err == nil {
+		repeated, err = repeatedRuns(ctx, d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range deleted {
+		if repeated(run) {
+			continue
+		}
+		wrong := s.Release(ctx, run)
+		left, unknown := s.Left(run)
+		if wrong = errors.Join(wrong, unknown); wrong == nil && !left {
+			done = append(done, run)
+		}
+		err = errors.Join(err, wrong)
+	}
+	return done, err
 }

@@ -108,7 +108,7 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	}
 	sweeping, stop := context.WithCancel(ctx)
 	var swept sync.WaitGroup
-	swept.Go(func() { p.sweeps(sweeping, workers) })
+	swept.Go(func() { p.sweeps(sweeping) })
 	defer swept.Wait()
 	defer stop()
 	return workers.Work(ctx, driver.Worker{

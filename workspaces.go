@@ -372,7 +372,7 @@ func (p *Project) over(ctx context.Context, s *workspace.Store) (map[string]bool
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := s.Entered(deletedPlace)
+	deleted, err := p.deletions(d).all()
 	if err != nil {
 		return nil, err
 	}

@@ -111,14 +111,14 @@ func (b *Inbox) Received(agent, run, task string) error {
 	return nil
 }
 
-// Forget deletes the messages that a run has taken, and gives those back that nobody has received.
-// The run must have ended: no attempt needs them.
-func (b *Inbox) Forget(run string) error {
-	return sweep(b.taken(), func(taker string) bool { return taker == nameOf(run) })
+// Forget deletes the messages that runs have taken, and gives those back that nobody has received.
+// The runs must have ended: no attempt needs them.
+func (b *Inbox) Forget(runs ...string) error {
+	return b.ForgetAll(func() ([]string, error) { return runs, nil })
 }
 
-// ForgetAll does the same for several runs that are over, and removes what has been forgotten for long. It asks for them after it has looked at
-// the messages, so one that goes on with a new plan meanwhile keeps what it takes.
+// ForgetAll does the same for the runs that a function returns. It asks for them after it has looked at the messages, so one that goes on with
+// a new plan meanwhile keeps what it takes. It also removes what has been forgotten for long.
 func (b *Inbox) ForgetAll(over func() (runs []string, err error)) error {
 	files := b.taken()
 	runs, err := over()

@@ -334,10 +334,7 @@ func (s *Store) release(ctx context.Context, run string) error {
 	for _, g := range s.places() {
 		err = errors.Join(err, g.deleteRefs(ctx, refsOf(run)))
 	}
-	if err != nil {
-		return err
-	}
-	return s.forgetPlaces(run)
+	return err
 }
 
 // homes returns where a run has or had workspaces, also those of which a process that was killed has made only the lock.
