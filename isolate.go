@@ -352,7 +352,8 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 		return unprepared(errors.Join(err, w.Close()))
 	}
 	here.provide(w, ports.First, func() { // the process has both at most until it ends
-		_, _ = w.Close(), ports.Release()
+		c.close(w)
+		_ = ports.Release() // they are free when this process has ended
 	})
 	ctx = w.Noting(process.WithPort(ctx, ports.First))
 	if err := c.prepare(ctx, w); err != nil {
@@ -375,6 +376,14 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 		c.of.provided.Store([2]string{c.run, out.Workspace}, true)
 	}
 	return out
+}
+
+// close lets others use a workspace. If its directory cannot be made harmless, the log says so: what the attempt has made is recorded, so that is
+// no reason for it to fail.
+func (c *attemptAt) close(w *workspace.Workspace) {
+	if err := w.Close(); err != nil {
+		c.at.Log([]byte("git in " + w.Root + " may run what the agent has configured there, because the directory could not be made harmless: " + err.Error() + "\n"))
+	}
 }
 
 // waiting makes an attempt, and waits for everything that it has handed off if it succeeds.

@@ -174,7 +174,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 	if err != nil {
 		return unprepared(err)
 	}
-	defer w.Close()
+	defer c.close(w)
 	why := ""
 	if m.Sides[0].Name == workspace.MergedBefore { // perhaps by the same person, whose shell is in a directory that is gone
 		why = mergedNote + " "

@@ -95,6 +95,27 @@ func reply(t *testing.T, r *hocket.Run, value string) engine.Result {
 	return wait(t, r)
 }
 
+// A step damages the index beside its workspace, so that the one in its .git cannot be replaced. The log says what that means.
+func TestDirectoryThatIsNotHarmless(t *testing.T) {
+	p, _ := repository(t, map[string]string{"w.yml": `
+name: w
+steps:
+  - {id: try, agent: editor, workspace: own, prompt: "echo garbage > ../index"}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	var log strings.Builder
+	for piece, err := range r.Read(t.Context(), "try", 1, hocket.Output, 0, false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Write(piece.Text)
+	}
+	if !strings.Contains(log.String(), "may run what the agent has configured there, because the directory could not be made harmless: ") {
+		t.Errorf("the log is %q", &log)
+	}
+}
+
 func TestRetriesStartClean(t *testing.T) {
 	again := filepath.Join(t.TempDir(), "again")
 	p, dir := repository(t, map[string]string{

@@ -42,30 +42,35 @@ func (w *Workspace) disarm(root string) error {
 	}
 	defer tree.Close()
 	if !isRepository(tree, root) {
-		if err := w.replaceRepository(store, rel); err != nil {
-			return err
-		}
+		err = w.replaceRepository(store, rel) // what is there is made as harmless as possible if that fails
+	}
+	return errors.Join(err, w.disarmRepository(tree, root))
+}
+
+// disarmRepository makes the .git of a work tree harmless. The agent may have made one of the steps impossible, so each is taken, whatever
+// becomes of the others: first those that keep programs from running.
+func (w *Workspace) disarmRepository(tree *os.Root, root string) error {
+	if err := makeOurs(tree, ".git"); err != nil {
+		return err
 	}
 	at, err := tree.OpenRoot(".git")
 	if err != nil {
 		return err
 	}
 	defer at.Close()
+	err = own(at, "config", w.config())
 	for _, name := range influential {
 		if name == "worktrees" && w.left {
 			continue // a linked worktree of a person, which needs it: those of the agent were set aside before
 		}
-		if err := setAside(at, name); err != nil {
-			return err
-		}
+		err = errors.Join(err, setAside(at, name))
 	}
-	if w.fresh { // otherwise they may be those of a person's git, which works now
-		if err := removeLocks(at); err != nil {
-			return err
-		}
+	index, wrong := w.harmlessIndex(root)
+	err = errors.Join(err, wrong, own(at, "index", index)) // none rather than that of the agent
+	if w.fresh {                                           // otherwise they may be those of a person's git, which works now
+		err = errors.Join(err, setLocksAside(at))
 	}
-	index, err := w.harmlessIndex(root)
-	return errors.Join(err, own(at, "config", w.config()), own(at, "index", index))
+	return err
 }
 
 // influential are the names in .git of what makes git run programs or work elsewhere, or shows a person something else than what is there.
@@ -77,23 +82,34 @@ var influential = []string{
 	"info/attributes", "info/exclude", "info/grafts", // differences, files and commits that git does not show
 }
 
-// removeLocks removes the lock files that commands of an agent have left in .git when they were killed, or that it has made. Git would
-// refuse to work.
-func removeLocks(at *os.Root) error {
-	return fs.WalkDir(at.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case strings.HasSuffix(name, ".lock"): // no ref has such a name
-			if err := at.RemoveAll(filepath.FromSlash(name)); err != nil || !d.IsDir() {
+// setLocksAside renames the lock files that commands of an agent have left in .git when they were killed, or that it has made. Git would
+// refuse to work. They are not removed: one can be a directory whose content cannot be.
+func setLocksAside(at *os.Root) (err error) {
+	locks := aside{at: at, as: "lock" + byAgent}
+	visit := func(name string, d fs.DirEntry) error {
+		file := filepath.FromSlash(name)
+		if d.IsDir() && (strings.HasPrefix(name, "refs/") || strings.HasSuffix(name, ".lock")) {
+			if err := makeOurs(at, file); err != nil { // or nothing can be moved out of it, and it cannot be moved elsewhere
 				return err
 			}
-			return fs.SkipDir
-		case d.IsDir() && name != "." && name != "refs" && !strings.HasPrefix(name, "refs/"):
+		}
+		if !strings.HasSuffix(name, ".lock") { // no ref has such a name
+			return nil
+		}
+		_, err := locks.take(file)
+		return err
+	}
+	wrong := fs.WalkDir(at.FS(), ".", func(name string, d fs.DirEntry, wrong error) error {
+		if wrong == nil {
+			wrong = visit(name, d)
+		}
+		err = errors.Join(err, wrong)
+		if d != nil && d.IsDir() && name != "." && (strings.HasSuffix(name, ".lock") || !strings.HasPrefix(name+"/", "refs/")) {
 			return fs.SkipDir
 		}
 		return nil
 	})
+	return errors.Join(err, wrong)
 }
 
 // makeOurs makes a directory one in which we, and git, can read and write. The error is [errNoDirectory] for a link to one.
@@ -232,13 +248,27 @@ func setAside(at *os.Root, name string) error {
 
 // setAsideAs is setAside with another name, to which a number is added if something has it.
 func setAsideAs(at *os.Root, name, as string) (to string, err error) {
-	to = as
-	for i := 2; ; i++ {
-		if _, err := at.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return to, at.Rename(name, to)
+	return (&aside{at: at, as: as}).take(name)
+}
+
+// aside sets several entries of a directory aside. Each gets the next number with which nothing has its name, so that thousands take no longer than
+// they have to.
+type aside struct {
+	at *os.Root
+	as string
+	n  int // the last number
+}
+
+// take renames an entry, and returns its new name.
+func (a *aside) take(name string) (to string, err error) {
+	for {
+		if to, a.n = a.as, a.n+1; a.n > 1 {
+			to += "-" + strconv.Itoa(a.n)
+		}
+		if _, err := a.at.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			return to, a.at.Rename(name, to)
 		} else if err != nil {
 			return "", err
 		}
-		to = as + "-" + strconv.Itoa(i)
 	}
 }
