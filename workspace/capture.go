@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/hocket-dev/hocket/internal/projectfile"
 )
@@ -270,7 +271,7 @@ func (s *Store) copyUserIndex(ctx context.Context, to string) error {
 // copyIndex copies an index with its time: git reads a file again if the file is not older than
 // the index.
 func copyIndex(from, to string) error {
-	file, err := os.Open(from) // git replaces it, so what is open keeps its content and its time
+	file, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NONBLOCK, 0) // git replaces it, so what is open keeps its content and its time
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -281,6 +282,9 @@ func copyIndex(from, to string) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxLarge {
+		return fmt.Errorf("%s is not a regular file of at most %d MB", from, maxLarge>>20)
 	}
 	data, err := io.ReadAll(file)
 	if err != nil {

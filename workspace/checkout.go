@@ -54,10 +54,11 @@ func (a Attempt) roundRef(n int) string {
 //	commands        marks of the commands that ran in it, see [process.WithNotes]
 //	left-N          what attempt N left and could not be captured, or was saved while the rest was removed
 //	git.agent       a .git of an agent that was replaced, see [Workspace.disarm]
-//	commands.agent  what an agent has put in place of commands; the same for index and the other files
+//	NAME.agent      what an agent has put in place of one of these files, see [Store.repairFiles]
+//	NAME.mine       the same if it may be of a person
 //	beside.agent    what an agent has created beside the workspace
 //
-// Everything else there is somebody's own, see [Info.Left]. Who adds a name also adds it to isOurs.
+// Everything else there is somebody's own, see [Info.Left]. Who adds a name also adds it to ownFiles or isOurs.
 type Workspace struct {
 	Attempt
 	Dir  string // the project's directory in it: where the agent works
@@ -98,6 +99,9 @@ type marker struct {
 const (
 	markerName  = "workspace.json"
 	removedName = "removed.json" // a marker that is partial
+	newSuffix   = ".new"         // of a marker that is not complete
+	indexName   = "index"
+	notesName   = "commands"
 )
 
 // ErrInUse means that another attempt uses a workspace.
@@ -137,7 +141,11 @@ func (s *Store) checkout(ctx context.Context, a Attempt, commit string, putAside
 	}
 	root := treeIn(home)
 	w := &Workspace{Attempt: a, Root: root, Base: commit, store: s, home: home, lock: lock}
-	if err := errors.Join(putAside(w), ctx.Err()); err != nil {
+	err = s.repairFiles(home)
+	if err == nil {
+		err = errors.Join(putAside(w), ctx.Err())
+	}
+	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	if err := w.makeAgain(ctx); err != nil {
@@ -243,7 +251,7 @@ func (w *Workspace) keep(a Attempt, left bool) (err error) {
 // create creates the directory by hand: git clone does the same with more processes. It has another name until it is complete, so that
 // nobody who saves files by the path of the one before disturbs that.
 func (w *Workspace) create(ctx context.Context) error {
-	s, fresh, index := w.store, filepath.Join(w.home, "fresh"), filepath.Join(w.home, "index")
+	s, fresh, index := w.store, filepath.Join(w.home, "fresh"), filepath.Join(w.home, indexName)
 	if err := w.mark(marker{Partial: true}); err != nil { // first, so that a process that is killed leaves nothing that is not listed
 		return err
 	}
@@ -343,37 +351,46 @@ func quoteValue(text string) string {
 // mark writes the marker of the attempt.
 func (w *Workspace) mark(m marker) error {
 	m.Attempt, m.Base, m.Created = w.Attempt, w.Base, time.Now().UTC().Truncate(time.Second)
-	return m.write(w.home)
+	return m.write(w.store, w.home)
 }
 
 // write writes the marker. It does not wait for the disk, which may be busy with thousands of new
 // files: a marker that is damaged by a power failure means that the directory is kept.
-func (m marker) write(home string) error {
+func (m marker) write(s *Store, home string) error {
+	at, err := s.openHome(home)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.writeIn(at), at.Close())
+}
+
+func (m marker) writeIn(home *os.Root) error {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(home, markerName)
-	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
-		return errors.Join(err, ignoreMissing(os.Remove(file+".new")))
+	if err := writeNew(home, markerName+newSuffix, data); err != nil {
+		return err
 	}
-	return os.Rename(file+".new", file)
+	return home.Rename(markerName+newSuffix, markerName)
 }
 
-func readMarker(home string) (m marker, err error) {
-	m, err = readMarkerFile(filepath.Join(home, markerName))
+func readMarker(home string) (m marker, err error) { return readMarkerIn(anywhere{}, home) }
+
+func readMarkerIn(in folder, home string) (m marker, err error) {
+	m, err = readMarkerFile(in, filepath.Join(home, markerName))
 	if !errors.Is(err, os.ErrNotExist) {
 		return m, err
 	}
-	if m, wrong := readMarkerFile(filepath.Join(home, removedName)); !errors.Is(wrong, os.ErrNotExist) {
+	if m, wrong := readMarkerFile(in, filepath.Join(home, removedName)); !errors.Is(wrong, os.ErrNotExist) {
 		m.Partial = true
 		return m, wrong
 	}
 	return m, err
 }
 
-func readMarkerFile(file string) (m marker, err error) {
-	data, err := readSmall(file)
+func readMarkerFile(in folder, file string) (m marker, err error) {
+	data, err := readRegular(in, file, maxSmall)
 	if err != nil {
 		return m, err
 	}
@@ -391,7 +408,7 @@ func (w *Workspace) Noting(ctx context.Context) context.Context {
 	return process.WithNotes(ctx, notesIn(w.home))
 }
 
-func notesIn(home string) string { return filepath.Join(home, "commands") }
+func notesIn(home string) string { return filepath.Join(home, notesName) }
 
 // Check returns an error if the directory cannot be the working directory of a program, because what
 // has run in the workspace replaced it, or a part of its path, by a link.
@@ -408,38 +425,43 @@ func (w *Workspace) Close() error {
 	if w.intact {
 		return w.lock.Release()
 	}
-	err := w.disarm(w.Root)
-	if err == nil { // otherwise this may not be its directory any more
-		err = w.setBesideAside()
-	}
-	if m, wrong := readMarker(w.home); wrong == nil && !m.Partial { // otherwise there is nothing to note
-		m.Git = cmp.Or(w.git, refsIn(w.Root).id)
-		err = errors.Join(err, m.write(w.home))
+	err := w.store.reclaim(w.home)
+	if err == nil {
+		err = w.leave()
 	}
 	return errors.Join(err, w.lock.Release())
 }
 
+// leave makes a directory what it is between two attempts. Each step is taken, whatever becomes of the others.
+func (w *Workspace) leave() error {
+	home, err := w.store.openHome(w.home)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	defer home.Close()
+	err = errors.Join(repairFiles(home), w.disarm(w.Root), w.setBesideAside(home))
+	if m, wrong := readMarkerIn(home, "."); wrong == nil && !m.Partial { // otherwise there is nothing to note
+		m.Git = cmp.Or(w.git, refsIn(w.Root).id)
+		err = errors.Join(err, m.writeIn(home))
+	}
+	return err
+}
+
 // setBesideAside renames what the agent has created beside the workspace: the next attempt does not find it there, and it goes with the rest.
 // What was there before, or appears later, is a person's. So may be everything when an attempt goes on in its directory.
-func (w *Workspace) setBesideAside() error {
-	if !w.fresh || isDirectory(filepath.Dir(w.home)) != nil || isDirectory(w.home) != nil {
+func (w *Workspace) setBesideAside(home *os.Root) error {
+	if !w.fresh {
 		return nil
 	}
-	left, err := leftIn(w.home)
-	if len(left) == len(w.beside) || err != nil {
-		return err
-	}
-	at, err := os.OpenRoot(w.home)
-	if err != nil {
-		return err
-	}
-	for _, path := range left {
-		if !slices.Contains(w.beside, path) {
-			_, wrong := setAsideAs(at, filepath.Base(path), "beside"+byAgent)
+	entries, err := fs.ReadDir(home.FS(), ".")
+	agents := aside{at: home, as: "beside" + byAgent}
+	for _, name := range others(entries) {
+		if !slices.Contains(w.beside, filepath.Join(w.home, name)) {
+			_, wrong := agents.take(name)
 			err = errors.Join(err, ignoreMissing(wrong))
 		}
 	}
-	return errors.Join(err, at.Close())
+	return err
 }
 
 // removeAll removes a directory, also if agents left directories in it that cannot be written.

@@ -110,12 +110,20 @@ func (s *Store) info(home string) (Info, error) {
 // captured, and what a person has created.
 func leftIn(home string) (left []string, err error) {
 	entries, err := os.ReadDir(home)
-	for _, e := range entries {
-		if !isOurs(e) {
-			left = append(left, filepath.Join(home, e.Name()))
-		}
+	for _, name := range others(entries) {
+		left = append(left, filepath.Join(home, name))
 	}
 	return left, ignoreMissing(err)
+}
+
+// others returns the names of those entries of the directory of a workspace that Hocket does not need.
+func others(entries []fs.DirEntry) (names []string) {
+	for _, e := range entries {
+		if !isOurs(e) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 func globEscape(path string) string {
@@ -258,7 +266,7 @@ func (s *Store) removeFiles(ctx context.Context, home string, m marker) error {
 		return ctx.Err()
 	}
 	m.Kept = s.reason(err).Error()
-	return m.write(home)
+	return m.write(s, home)
 }
 
 // removeEmpty removes a directory if nothing is in it.

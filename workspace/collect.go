@@ -35,7 +35,10 @@ func (e *UnreadableError) Error() string {
 // what git could take for repositories of their own.
 func (w *Workspace) makeReadable(ctx context.Context, see func(name string, s stat)) (found repositories, err error) {
 	const need = 0o500
-	if info, err := os.Lstat(w.Root); err == nil && info.IsDir() && info.Mode().Perm()&need != need {
+	if err := isDirectory(w.Root); err != nil {
+		return found, &ReplacedError{err}
+	}
+	if info, err := os.Lstat(w.Root); err == nil && info.Mode().Perm()&need != need {
 		_ = os.Chmod(w.Root, info.Mode().Perm()|need)
 	}
 	root, err := os.OpenRoot(w.Root) // whatever becomes a link meanwhile, modes are changed only below it
@@ -138,7 +141,7 @@ func (w *Workspace) collect(ctx context.Context, head, objects, message string) 
 		return "", "", err
 	}
 	defer q.remove()
-	if err := copyIndex(filepath.Join(w.home, "index"), q.index); err != nil {
+	if err := w.copyIndex(q.index); err != nil {
 		return "", "", err
 	}
 	now, err := newSeen(q.dir)

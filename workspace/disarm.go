@@ -141,11 +141,8 @@ func isRepository(tree *os.Root, root string) bool {
 		return false
 	}
 	const enough = 1 << 10
-	if info, err := tree.Lstat(".git/HEAD"); err != nil || !info.Mode().IsRegular() || info.Size() > enough {
-		return false
-	}
-	head, err := tree.ReadFile(".git/HEAD")
-	if err != nil || !strings.HasPrefix(string(head), "ref: refs/") && !isCommit(strings.TrimRight(string(head), "\n")) {
+	head, err := readRegular(tree, ".git/HEAD", enough)
+	if err != nil || !strings.HasPrefix(head, "ref: refs/") && !isCommit(strings.TrimRight(head, "\n")) {
 		return false
 	}
 	return isPlain(filepath.Join(root, ".git"))
@@ -196,9 +193,9 @@ func (w *Workspace) replaceRepository(store *os.Root, rel string) error {
 // harmlessIndex returns the index of the files as they were checked out. Git does not look into the directories of
 // submodules, in which an agent may have created repositories.
 func (w *Workspace) harmlessIndex(root string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(w.home, "index"))
-	if index, ok := parseIndex(text); ok && err == nil && !slices.ContainsFunc(index.entries, func(e entry) bool { return e.mode == gitlink }) {
-		return string(text), nil
+	text, err := readRegular(anywhere{}, filepath.Join(w.home, indexName), maxLarge)
+	if index, ok := parseIndex([]byte(text)); ok && err == nil && !slices.ContainsFunc(index.entries, func(e entry) bool { return e.mode == gitlink }) {
+		return text, nil
 	}
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -208,7 +205,7 @@ func (w *Workspace) harmlessIndex(root string) (string, error) {
 		return "", err
 	}
 	defer q.remove()
-	if err := copyIndex(filepath.Join(w.home, "index"), q.index); err != nil {
+	if err := w.copyIndex(q.index); err != nil {
 		return "", err
 	}
 	links, err := q.gitlinks(ctx)
@@ -218,26 +215,19 @@ func (w *Workspace) harmlessIndex(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err = os.ReadFile(q.index)
-	return string(text), ignoreMissing(err)
+	text, err = readRegular(anywhere{}, q.index, maxLarge)
+	return text, ignoreMissing(err)
 }
 
 // own makes a file ours.
 func own(at *os.Root, name, text string) error {
-	if info, err := at.Lstat(name); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(text)) {
-		if has, err := at.ReadFile(name); err == nil && string(has) == text {
-			return nil
-		}
+	if has, err := readRegular(at, name, int64(len(text))); err == nil && has == text && has != "" {
+		return nil
 	}
 	if err := setAside(at, name); err != nil || text == "" {
 		return err
 	}
-	f, err := at.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
+	return writeNew(at, name, []byte(text))
 }
 
 // setAside renames an entry of a directory, if there is one.

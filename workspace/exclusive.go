@@ -138,7 +138,7 @@ const maxIntent = 1 << 30
 func (c *checkout) read(dir string) (*intent, error) {
 	in := &intent{dir: dir, checkout: c}
 	file := filepath.Join(dir, intentName)
-	data, err := readRegular(file, maxIntent)
+	data, err := readRegular(anywhere{}, file, maxIntent)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil //nolint:nilnil // it was not complete, so nothing was changed, or nothing is left of it
 	}
@@ -346,7 +346,7 @@ func Unfinished(stateDir, run string) []string {
 	dirs, _ := filepath.Glob(filepath.Join(globEscape(stateDir), "land", nameOf(run)+".*")) // the pattern is valid
 	return slices.DeleteFunc(dirs, func(dir string) bool {
 		var in intent
-		data, err := readRegular(filepath.Join(dir, intentName), maxIntent)
+		data, err := readRegular(anywhere{}, filepath.Join(dir, intentName), maxIntent)
 		return errors.Is(err, os.ErrNotExist) || err == nil && json.Unmarshal([]byte(data), &in) == nil && in.Done
 	})
 }

@@ -89,14 +89,11 @@ func (in *intent) enter(at *os.Root, part, here string, create bool) (*os.Root, 
 	if !info.IsDir() {
 		return nil, &blockedError{link: info.Mode()&fs.ModeSymlink != 0}
 	}
-	next, err := at.OpenRoot(part)
-	if err != nil {
-		return nil, err
+	next, err := openDirectory(at, part)
+	if errors.Is(err, errNoDirectory) { // it was replaced meanwhile
+		return nil, errMoved
 	}
-	if opened, err := next.Stat("."); err != nil || !os.SameFile(opened, info) { // it was replaced meanwhile
-		return nil, errors.Join(err, errMoved, next.Close())
-	}
-	return next, nil
+	return next, err
 }
 
 // changeFiles changes the user's files. Before it begins, it looks at all of them.
@@ -293,7 +290,7 @@ func (in *intent) isSame(dir *os.Root, name string, m move, side int) (bool, err
 	if err != nil || (info.Mode()&0o100 != 0) != (copied.Mode()&0o100 != 0) || info.Size() != copied.Size() {
 		return false, err
 	}
-	want, err := os.Open(in.staged(m, side))
+	want, err := openRegular(anywhere{}, in.staged(m, side))
 	if err != nil {
 		return false, err
 	}

@@ -81,7 +81,7 @@ func noteFiles(home string) error {
 			return err
 		}
 		if digest := is.digest(); digest != "" {
-			return os.WriteFile(filepath.Join(home, filesNote), []byte(digest), 0o600)
+			return writeNew(anywhere{}, filepath.Join(home, filesNote), []byte(digest))
 		}
 		time.Sleep(30 * time.Millisecond)
 	}

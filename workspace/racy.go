@@ -57,7 +57,7 @@ func copyLater(from, to string) error {
 		return err
 	}
 	for range 20 {
-		if err := os.WriteFile(to, data, 0o600); err != nil {
+		if err := writeNew(anywhere{}, to, data); err != nil {
 			return err
 		}
 		now, err := os.Stat(to)
@@ -135,7 +135,7 @@ const timeName = "now"
 // than it has.
 func newSeen(dir string) (*seen, error) {
 	file := filepath.Join(dir, timeName)
-	if err := errors.Join(os.WriteFile(file, []byte("\n"), 0o600), copyLater(file, file)); err != nil {
+	if err := errors.Join(writeNew(anywhere{}, file, []byte("\n")), copyLater(file, file)); err != nil {
 		return nil, err
 	}
 	now, known := statOf(file)

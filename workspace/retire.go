@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -62,7 +61,7 @@ func (s *seen) write(home string) {
 	var data bytes.Buffer
 	err := gob.NewEncoder(&data).Encode(s.files)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(home, seenName), data.Bytes(), 0o600)
+		err = writeNew(anywhere{}, filepath.Join(home, seenName), data.Bytes())
 	}
 	if err != nil {
 		_ = os.Remove(filepath.Join(home, seenName)) // a part of it could not be read, either
@@ -72,8 +71,8 @@ func (s *seen) write(home string) {
 // readSeen reads the list; without one that can be read, nothing is known to be recorded.
 func readSeen(home string) *seen {
 	s := &seen{}
-	data, err := os.ReadFile(filepath.Join(home, seenName))
-	if err != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&s.files) != nil {
+	data, err := readRegular(anywhere{}, filepath.Join(home, seenName), maxLarge)
+	if err != nil || gob.NewDecoder(strings.NewReader(data)).Decode(&s.files) != nil {
 		s.files = nil
 	}
 	return s
@@ -177,13 +176,17 @@ func isOurs(e fs.DirEntry) bool {
 	switch e.Name() {
 	case "tree", goneName, "fresh":
 		return true
-	case seenName, "index", "commands", filesNote, timeName, markerName, markerName + ".new", removedName, ".DS_Store":
+	case ".DS_Store":
+		return e.Type().IsRegular()
+	}
+	if _, found := ownFiles[e.Name()]; found {
 		return e.Type().IsRegular()
 	}
 	what, after, aside := strings.Cut(e.Name(), byAgent)
 	number, numbered := strings.CutPrefix(after, "-")
 	_, err := strconv.ParseUint(number, 10, 64)
-	return aside && slices.Contains([]string{"git", "beside", "commands", "index", seenName, markerName + ".new"}, what) && (after == "" || numbered && err == nil)
+	_, found := ownFiles[what]
+	return aside && (found || what == "git" || what == "beside") && (after == "" || numbered && err == nil)
 }
 
 // removeRest removes a directory of a workspace whose tree was removed. A tree that somebody has created again stays, and so does what was

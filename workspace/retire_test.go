@@ -271,7 +271,7 @@ func TestCreatedAgain(t *testing.T) {
 	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
 	f.no(s.Release(t.Context(), "r1"))
 	m.Partial = true // as if the process was killed before
-	f.no(m.write(w.home))
+	f.no(m.write(s, w.home))
 	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
 	if got := f.read(w.home, "left-1", "work"); got != "mine\n" {
 		t.Errorf("the work is %q", got)

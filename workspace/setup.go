@@ -157,7 +157,7 @@ func (w *Workspace) keepSetup(ctx context.Context, result string) error {
 		return err
 	}
 	defer q.remove()
-	if err := copyIndex(filepath.Join(w.home, "index"), q.index); err != nil {
+	if err := w.copyIndex(q.index); err != nil {
 		return err
 	}
 	if changed, err := q.out(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules"); err != nil || changed != "" {
@@ -244,7 +244,7 @@ func ignoreExisting(err error) error {
 }
 
 func copyFile(from string, root *os.Root, to string, info fs.FileInfo) error {
-	in, err := os.Open(from)
+	in, err := openRegular(anywhere{}, from)
 	if err != nil {
 		return err
 	}

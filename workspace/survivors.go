@@ -17,37 +17,52 @@ func (s *Store) endCommands(home string) (others []string, err error) {
 	return process.EndNoted(notesIn(home))
 }
 
-// repairFiles makes our files beside a workspace readable again, and sets aside what a step has put there instead: no step would ever end well in
-// a directory in which that is not possible, and we would wait for a pipe for ever. Nothing is done through a link.
+// ownFiles are the files that Hocket keeps beside a tree, see [Workspace]. Those with true are there as long as the tree is, or only what
+// runs in it can be in their place.
+var ownFiles = map[string]bool{
+	markerName: true, indexName: true, notesName: true,
+	markerName + newSuffix: false, removedName: false, seenName: false, filesNote: false, timeName: false,
+}
+
+// repairFiles makes our files beside a workspace readable again, and sets aside what somebody has put in their place: otherwise no step would ever
+// end well in that directory, and we would wait for a pipe for ever.
 func (s *Store) repairFiles(home string) error {
-	rel, err := filepath.Rel(s.dir, home)
+	at, err := s.openHome(home)
 	if err != nil {
-		return err
+		return ignoreMissing(err)
 	}
-	root, err := os.OpenRoot(s.dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, name := range []string{filepath.Base(notesIn(home)), "index", seenName, markerName + ".new"} {
-		err = errors.Join(err, repairFile(root, filepath.Join(rel, name), name == filepath.Base(notesIn(home))))
+	return errors.Join(repairFiles(at), at.Close())
+}
+
+func repairFiles(home *os.Root) (err error) {
+	for name, always := range ownFiles {
+		err = errors.Join(err, repairFile(home, name, always))
 	}
 	return err
 }
 
-// repairFile repairs a file. A directory with its name may be a person's, unless there is such a file from the start.
-func repairFile(root *os.Root, rel string, started bool) error {
+// repairFile repairs a file. A directory in its place may be a person's, unless the file is always there.
+func repairFile(home *os.Root, name string, always bool) error {
 	const need = 0o600
-	info, err := root.Lstat(rel)
+	info, err := home.Lstat(name)
 	switch {
 	case err != nil:
 		return ignoreMissing(err)
-	case info.IsDir() && !started:
-		return nil
+	case info.IsDir() && !always:
+		_, err := setAsideAs(home, name, name+".mine")
+		return ignoreMissing(err)
 	case !info.Mode().IsRegular():
-		return setAside(root, rel)
+		return setAside(home, name)
 	case info.Mode().Perm()&need != need:
-		return root.Chmod(rel, info.Mode().Perm()|need)
+		return home.Chmod(name, info.Mode().Perm()|need)
 	}
 	return nil
+}
+
+// copyIndex copies the index of the files as they were checked out, if it is there.
+func (w *Workspace) copyIndex(to string) error {
+	if err := w.store.repairFiles(w.home); err != nil {
+		return err
+	}
+	return copyIndex(filepath.Join(w.home, indexName), to)
 }

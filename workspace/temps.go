@@ -167,7 +167,7 @@ func (in *intent) writeTemp(dir *os.Root, i, to int) error {
 		}
 		return dir.Symlink(target, temp)
 	}
-	from, err := os.Open(in.staged(m, to))
+	from, err := openRegular(anywhere{}, in.staged(m, to))
 	if err != nil {
 		return err
 	}

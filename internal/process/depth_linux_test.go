@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/internal/process"
 )
@@ -134,5 +135,31 @@ func endsNoted(t *testing.T) {
 	err := c.Run(process.WithNotes(context.Background(), dir+"/link"), "", nothing, nothing)
 	if _, exists := os.Stat(dir + "/victim"); err == nil || exists == nil {
 		t.Errorf("a note went through a link: %v", err)
+	}
+}
+
+// A pipe is in place of the notes. Nobody waits for its writer.
+func TestPipeOfNotes(t *testing.T) {
+	file := t.TempDir() + "/notes"
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	done := make(chan error, 1)
+	go func() {
+		_, err := process.EndNoted(file)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), file+" is not a regular file") {
+			t.Errorf("error %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it waits")
 	}
 }

@@ -85,6 +85,9 @@ func notesIn(file string) (marks []uint64, err error) {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() { // who reads a pipe waits for those who write
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", file), err)
+	}
 	const most = 1 << 20
 	text, err := io.ReadAll(io.LimitReader(f, most))
 	for line := range strings.Lines(string(text)) {
