@@ -67,7 +67,8 @@ func (w *Workspace) disarmRepository(tree *os.Root, root string) error {
 	}
 	index, wrong := w.harmlessIndex(root)
 	err = errors.Join(err, wrong, own(at, "index", index)) // none rather than that of the agent
-	if w.fresh {                                           // otherwise they may be those of a person's git, which works now
+	// Otherwise they may be those of a person's git, which works now.
+	if w.fresh {
 		err = errors.Join(err, setLocksAside(at))
 	}
 	return err
