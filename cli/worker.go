@@ -17,6 +17,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/trust"
 )
 
@@ -176,6 +177,8 @@ func (a *app) tellAttempt(id hocket.AttemptID, out *hocket.Outcome, refused erro
 		what, paint = "refused: "+refused.Error(), view.Yellow
 	case out == nil:
 		began[id] = time.Now()
+	case out.Fault != nil && out.Fault.Kind == engine.FaultLost:
+		what, paint = "lost: "+out.Fault.Message, view.BoldRed
 	case out.Fault != nil:
 		what, paint = "failed: "+out.Fault.Message, view.BoldRed
 	default:

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -24,7 +26,8 @@ type working struct {
 	exec  agent.Executor    // its scripted reply; nil: there is none
 	task  *engine.StartTask // as the run asked for it; nil: as the job says
 	place place             // of the attempt
-	done  func()            // called after the attempt
+	log   *attemptLog
+	done  func() // called after the attempt
 }
 
 // lostType is the type of the error of an attempt whose process leaves. What it did is not known.
@@ -41,8 +44,7 @@ func lost(err error) error {
 
 // loses reports that an attempt is lost, and why.
 func (c *crew) loses(id driver.AttemptID, err error) error {
-	out := failedOutcome(err.Error())
-	c.tells(id, &out)
+	c.tells(id, &driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultLost, Message: err.Error()}})
 	return lost(err)
 }
 
@@ -100,14 +102,15 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout)
+	var waits atomic.Pointer[string] // why its end is not reported
+	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, &waits)
 	stop := context.AfterFunc(c.stopped, func() { cancel(errInterrupted) })
 	defer stop()
 	queued := func(begun bool) error {
 		return c.signal(ctx, j.Run, note{Event: eventJSON{engine.Envelope{Event: attemptKey{id.Address, id.Attempt}.queued(begun)}}})
 	}
 	first := activity.GetInfo(ctx).Attempt == 1 && !j.Waited
-	w, give, err := c.prepare(ctx, j)
+	w, done, err := c.prepare(ctx, j)
 	if err != nil {
 		c.tellsRefusal(id, err)
 		if first {
@@ -115,8 +118,7 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 		}
 		return nil, err
 	}
-	defer give()
-	defer w.done()
+	defer done()
 	w.place = place{slots: c.slots}
 	if w.task != nil {
 		j.Task = w.task
@@ -132,25 +134,23 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 			return nil, c.loses(id, err)
 		}
 	}
-	log, err := newLog(c.d.o.Store, id, j.Task.Again)
-	if err != nil {
-		return nil, c.loses(id, err)
+	out := c.make(ctx, w, j)
+	cause := context.Cause(ctx)
+	wrong := c.store(ctx, w.log, &waits)
+	// The SDK also ends the context, with the error of the request, if it could not tell the server that the attempt goes on.
+	if cause != nil && !errors.As(cause, new(*temporal.CanceledError)) {
+		return nil, c.loses(id, cause)
 	}
-	out := c.make(ctx, w, j, log)
-	if err := log.close(); err != nil {
-		return nil, c.loses(id, err)
+	if wrong != nil {
+		out.Warning = strings.TrimPrefix(out.Warning+"; some of what it printed could not be stored: "+wrong.Error(), "; ")
 	}
 	c.tells(id, &out)
-	// The SDK also ends the context, with the error of the request, if it could not tell the server that the attempt goes on.
-	if cause := context.Cause(ctx); cause != nil && !errors.As(cause, new(*temporal.CanceledError)) {
-		return nil, errLost
-	}
 	return driver.Ended(id.Address, id.Attempt, out), nil
 }
 
 // prepare takes a place for an attempt, and returns what it is made with. Until then it has done nothing, so another
 // worker may make it.
-func (c *crew) prepare(ctx context.Context, j job) (w *working, give func(), err error) {
+func (c *crew) prepare(ctx context.Context, j job) (w *working, done func(), err error) {
 	soon, cancel := context.WithTimeoutCause(ctx, patience(j.Task), fmt.Errorf("worker %s is busy", c.w.Name))
 	defer cancel()
 	if err := c.slots.take(soon, 1); errors.As(err, new(*temporal.CanceledError)) {
@@ -158,10 +158,21 @@ func (c *crew) prepare(ctx context.Context, j job) (w *working, give func(), err
 	} else if err != nil {
 		return nil, nil, refuse(err)
 	}
-	if w, err = c.work(ctx, j); err != nil {
-		c.slots.give()
+	if err = c.canStore(ctx); err == nil {
+		w, err = c.work(ctx, j)
 	}
-	return w, c.slots.give, err
+	if err != nil {
+		c.slots.give()
+		return nil, nil, err
+	}
+	log, err := newLog(c.d.o.Store, driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt}, j.Task.Again)
+	if err != nil {
+		w.done()
+		c.slots.give()
+		return nil, nil, refuse(err)
+	}
+	w.log = log
+	return w, func() { log.forget(); w.done(); c.slots.give() }, nil
 }
 
 // patience is how long an attempt waits for a place before it is refused: its timeout passes until then.
@@ -186,10 +197,10 @@ func (c *crew) late(task activity.Info) bool {
 }
 
 // errInterrupted is why an attempt is told to stop when its process leaves.
-var errInterrupted = errors.New("interrupted")
+var errInterrupted = errors.New("its worker leaves")
 
-// beat tells Temporal that the attempt goes on, and learns that it was cancelled.
-func beat(ctx context.Context, timeout time.Duration) {
+// beat tells Temporal that the attempt goes on, and what it waits for, and learns that it was cancelled.
+func beat(ctx context.Context, timeout time.Duration, waits *atomic.Pointer[string]) {
 	every := time.NewTicker(max(timeout/5, 10*time.Millisecond))
 	defer every.Stop()
 	for {
@@ -197,32 +208,37 @@ func beat(ctx context.Context, timeout time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-every.C:
-			activity.RecordHeartbeat(ctx)
+			if waits != nil && waits.Load() != nil {
+				activity.RecordHeartbeat(ctx, *waits.Load())
+			} else {
+				activity.RecordHeartbeat(ctx)
+			}
 		}
 	}
 }
 
 // make makes the attempt. A panic of an agent, or its runtime.Goexit, is a failed attempt.
-func (c *crew) make(ctx context.Context, w *working, j job, log *attemptLog) driver.Outcome {
+func (c *crew) make(ctx context.Context, w *working, j job) driver.Outcome {
 	done := make(chan driver.Outcome, 1)
 	go func() {
 		out, ended := driver.Outcome{}, false
 		defer func() {
 			if r := recover(); r != nil {
-				log.write(fmt.Appendf(nil, "panic: %v\n%s", r, debug.Stack()))
+				w.log.write(fmt.Appendf(nil, "panic: %v\n%s", r, debug.Stack()))
 				out = failedOutcome(fmt.Sprintf("the agent panicked: %v", r))
 			} else if !ended {
 				out = failedOutcome("the agent ended without a result")
 			}
 			done <- out
 		}()
-		out = c.run(ctx, w, j, log)
+		out = c.run(ctx, w, j)
 		ended = true
 	}()
 	return <-done
 }
 
-func (c *crew) run(ctx context.Context, w *working, j job, log *attemptLog) driver.Outcome {
+func (c *crew) run(ctx context.Context, w *working, j job) driver.Outcome {
+	log := w.log
 	key := attemptKey{j.Task.Address, j.Task.Attempt}
 	at := driver.Attempt{
 		Log:       log.write,

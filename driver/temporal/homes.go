@@ -138,7 +138,7 @@ func (c *crew) claim(ctx context.Context, asked claim) (home, error) {
 func (c *crew) take(ctx context.Context, asked claim) (home, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout) // it takes a while to compare the files of a large project
+	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout, nil) // it takes a while to compare the files of a large project
 	p, done, err := c.plan(ctx, asked.Run, asked.Plan)
 	if err != nil {
 		return home{}, err

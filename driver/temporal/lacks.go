@@ -38,7 +38,7 @@ func (d *Driver) lacks(ctx context.Context, run string, m *mirror) (why string, 
 		return "", nil
 	}
 	l := look{d: d, m: m, workers: sync.OnceValues(func() ([]presence, error) { return d.workers(ctx) })}
-	return cmp.Or(l.undecided(res), l.unmade(res), d.unheard(ctx, run, m, res)), m.untaken(res)
+	return cmp.Or(l.undecided(res), l.unmade(res), d.unstored(res), d.unheard(ctx, run, m, res)), m.untaken(res)
 }
 
 // silent says that the server does not answer.

@@ -3,6 +3,7 @@ package temporal
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,8 @@ type attemptLog struct {
 	mu      sync.Mutex
 	streams map[driver.Stream]*chunk
 	noted   noted
-	wrong   error
+	told    noted // what of that is stored
+	wrong   error // of the last try to store something
 	timer   *time.Timer
 	files   string // a directory for the files that the attempt leaves
 	dir     string // where that is until close stores them; "": they are in the store already
@@ -121,7 +123,7 @@ func (l *attemptLog) keep(s driver.Stream, text []byte) {
 		l.streams[s] = c
 	}
 	c.text = append(c.text, text...)
-	if len(c.text) >= chunkSize {
+	if len(c.text) >= chunkSize && l.wrong == nil {
 		l.flush()
 	} else if l.timer == nil {
 		l.timer = time.AfterFunc(flushes(l.store), func() {
@@ -134,7 +136,7 @@ func (l *attemptLog) keep(s driver.Stream, text []byte) {
 
 // flush stores what is not stored yet.
 func (l *attemptLog) flush() {
-	l.timer = nil
+	l.timer, l.wrong = nil, nil
 	for s, c := range l.streams {
 		if len(c.text) == 0 {
 			continue
@@ -149,36 +151,43 @@ func (l *attemptLog) flush() {
 		}
 		c.text = nil
 	}
+	if l.told == l.noted {
+		return
+	}
+	if err := putJSON(context.Background(), l.store, attemptKeyIn(l.id, "note"), l.noted); err != nil {
+		l.wrong = err
+		return
+	}
+	l.told = l.noted
 }
 
 func (l *attemptLog) note(session, model string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if session != "" {
-		l.noted.Session = session
-	}
-	if model != "" {
-		l.noted.Model = model
-	}
-	if err := putJSON(context.Background(), l.store, attemptKeyIn(l.id, "note"), l.noted); err != nil {
-		l.wrong = err
-	}
+	l.noted.Session = cmp.Or(session, l.noted.Session)
+	l.noted.Model = cmp.Or(model, l.noted.Model)
+	l.flush()
 }
 
-// close stores the rest. An error means that something of the log is missing: the attempt counts as lost then,
-// because an attempt whose log cannot be stored cannot have its output stored either.
+// close stores the rest. An error means that something of the log is missing; it can be called again then.
 func (l *attemptLog) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	l.wrong = nil
 	l.flush()
 	if l.dir == "" {
 		return l.wrong
 	}
-	return errors.Join(l.wrong, l.pack(), os.RemoveAll(l.dir))
+	return errors.Join(l.wrong, l.pack())
+}
+
+// forget removes what only the log of an attempt in progress needs.
+func (l *attemptLog) forget() {
+	if l.dir != "" {
+		_ = os.RemoveAll(l.dir) // otherwise the system removes temporary files
+	}
 }
 
 // pack stores the files that the attempt left.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -165,6 +166,7 @@ type crew struct {
 	issued   *issued         // by workflows that run here
 	slots    *slots          // for attempts
 	stopped  context.Context // done when attempts in progress have to stop
+	full     atomic.Bool     // the store could not take what an attempt has printed
 
 	mu      sync.Mutex
 	plans   map[planKey]*plan
