@@ -74,21 +74,66 @@ func options(root string, t project.Temporal) (client.Options, error) {
 			p.TLS = &envconfig.ClientConfigTLS{}
 		}
 		p.TLS.Disabled, p.TLS.ServerName = false, cmp.Or(t.TLS.ServerName, p.TLS.ServerName)
-		if t.TLS.CA != "" {
-			p.TLS.ServerCACertPath, p.TLS.ServerCACertData = below(root, t.TLS.CA), nil
-		}
-		if t.TLS.Cert != "" {
-			p.TLS.ClientCertPath, p.TLS.ClientKeyPath = below(root, t.TLS.Cert), below(root, t.TLS.Key)
-			p.TLS.ClientCertData, p.TLS.ClientKeyData = nil, nil
-		}
+		replace(p.TLS, &envconfig.ClientConfigTLS{ServerCACertPath: below(root, t.TLS.CA), ClientCertPath: below(root, t.TLS.Cert), ClientKeyPath: below(root, t.TLS.Key)})
 	}
-	if err := p.ApplyEnvVars(nil); err != nil {
+	if err := applyVariables(&p); err != nil {
 		return client.Options{}, err
 	}
 	o, err := p.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	o.HostPort = cmp.Or(o.HostPort, client.DefaultHostPort)
 	o.Logger = log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	return o, err
+}
+
+// applyVariables replaces what variables of the environment say.
+func applyVariables(p *envconfig.ClientConfigProfile) error {
+	var by envconfig.ClientConfigProfile
+	if err := by.ApplyEnvVars(nil); err != nil {
+		return err
+	}
+	if p.TLS != nil && by.TLS != nil {
+		replace(p.TLS, by.TLS)
+	}
+	if err := p.ApplyEnvVars(nil); err != nil || p.TLS == nil || p.TLS.Disabled {
+		return err
+	}
+	return readClient(p.TLS)
+}
+
+// pem is a certificate or a key: a file, or its text.
+type pem struct {
+	path *string
+	data *[]byte
+}
+
+// pems returns the certificate of the client, its key, and the certificates of authorities.
+func pems(t *envconfig.ClientConfigTLS) []pem {
+	return []pem{{&t.ClientCertPath, &t.ClientCertData}, {&t.ClientKeyPath, &t.ClientKeyData}, {&t.ServerCACertPath, &t.ServerCACertData}}
+}
+
+// replace replaces the certificates and keys that another source has, also a file by a text: the SDK refuses both together.
+func replace(t, by *envconfig.ClientConfigTLS) {
+	old := pems(t)
+	for i, p := range pems(by) {
+		if *p.path != "" || len(*p.data) > 0 {
+			*old[i].path, *old[i].data = *p.path, *p.data
+		}
+	}
+}
+
+// readClient reads the files of the client: the certificate and the key may have come from different sources, one as a file and one as
+// a text, and the SDK wants both in the same form.
+func readClient(t *envconfig.ClientConfigTLS) (err error) {
+	for _, p := range pems(t)[:2] {
+		if *p.path == "" || len(*p.data) > 0 {
+			continue
+		}
+		if *p.data, err = os.ReadFile(*p.path); err != nil {
+			return err
+		}
+		*p.path = ""
+	}
+	return nil
 }
 
 // below returns a file that config.yml names.

@@ -1,7 +1,15 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	encpem "encoding/pem"
 	"errors"
+	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"testing"
@@ -75,5 +83,95 @@ func TestCertificates(t *testing.T) {
 	_, err := options(root, project.Temporal{TLS: project.TemporalTLS{On: true, CA: "certs/ca.pem"}})
 	if missing := (*os.PathError)(nil); !errors.As(err, &missing) || missing.Path != filepath.Join(root, "certs", "ca.pem") {
 		t.Errorf("%v", err)
+	}
+}
+
+// authority makes a certificate that signs itself, and returns it and its key.
+func authority(t *testing.T, name string) (cert, key []byte) {
+	t.Helper()
+	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, is, is, pair.Public(), pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encpem.EncodeToMemory(&encpem.Block{Type: "CERTIFICATE", Bytes: der}), encpem.EncodeToMemory(&encpem.Block{Type: "PRIVATE KEY", Bytes: secret})
+}
+
+// The first source of a certificate counts, also if one source names a file and another one has the text.
+func TestPrecedenceOfCertificates(t *testing.T) {
+	root := t.TempDir()
+	text := map[string]string{}
+	for _, of := range []string{"variable", "config", "file"} {
+		cert, key := authority(t, of)
+		text[of+".pem"], text[of+".key"] = string(cert), string(key)
+	}
+	text["renewed.pem"] = text["config.pem"]
+	files := func(of string) (cert, key string) {
+		return filepath.Join(root, of+".pem"), filepath.Join(root, of+".key")
+	}
+	for name, content := range text {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const ca, cert, key = "TEMPORAL_TLS_SERVER_CA_CERT_", "TEMPORAL_TLS_CLIENT_CERT_", "TEMPORAL_TLS_CLIENT_KEY_"
+	variableCert, variableKey := files("variable")
+	texts := map[string]string{ca + "DATA": text["variable.pem"], cert + "DATA": text["variable.pem"], key + "DATA": text["variable.key"]}
+	paths := map[string]string{ca + "PATH": variableCert, cert + "PATH": variableCert, key + "PATH": variableKey}
+	fileCert, fileKey := files("file")
+	profiles := map[string]string{
+		"":      "",
+		"texts": fmt.Sprintf("[profile.default.tls]\nserver_ca_cert_data = %q\nclient_cert_data = %q\nclient_key_data = %q\n", text["file.pem"], text["file.pem"], text["file.key"]),
+		"paths": fmt.Sprintf("[profile.default.tls]\nserver_ca_cert_path = %q\nclient_cert_path = %q\nclient_key_path = %q\n", fileCert, fileCert, fileKey),
+	}
+	config := project.TemporalTLS{On: true, CA: "config.pem", Cert: "config.pem", Key: "config.key"}
+	for name, c := range map[string]struct {
+		env     map[string]string
+		config  project.TemporalTLS
+		profile string
+		ca      string
+		client  string
+	}{
+		"texts over config":             {texts, config, "", "variable", "variable"},
+		"paths over config":             {paths, config, "", "variable", "variable"},
+		"texts over a profile of paths": {texts, project.TemporalTLS{}, "paths", "variable", "variable"},
+		"paths over a profile of texts": {paths, project.TemporalTLS{}, "texts", "variable", "variable"},
+		"config over texts":             {nil, config, "texts", "config", "config"},
+		"config over paths":             {nil, config, "paths", "config", "config"},
+		"only the authority":            {map[string]string{ca + "DATA": text["variable.pem"]}, config, "texts", "variable", "config"},
+		"only the certificate":          {map[string]string{cert + "DATA": text["renewed.pem"]}, config, "paths", "config", "config"},
+		"only the key":                  {map[string]string{key + "DATA": text["config.key"]}, config, "", "config", "config"},
+		"a profile":                     {nil, project.TemporalTLS{On: true}, "texts", "file", "file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			profile := filepath.Join(t.TempDir(), "temporal.toml")
+			if err := os.WriteFile(profile, []byte(profiles[c.profile]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("TEMPORAL_CONFIG_FILE", profile)
+			for key, value := range c.env {
+				t.Setenv(key, value)
+			}
+			o, err := options(root, project.Temporal{TLS: c.config})
+			if err != nil {
+				t.Fatal(err)
+			}
+			is, pool := o.ConnectionOptions.TLS, x509.NewCertPool()
+			pool.AppendCertsFromPEM([]byte(text[c.ca+".pem"]))
+			if !is.RootCAs.Equal(pool) {
+				t.Errorf("the authority is not that of %s", c.ca)
+			}
+			if got := is.Certificates[0].Leaf.Subject.CommonName; got != c.client {
+				t.Errorf("the client is %s, want %s", got, c.client)
+			}
+		})
 	}
 }
