@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 )
@@ -157,10 +159,46 @@ type poller struct {
 	at       time.Time
 }
 
-// pollers returns those that ask for tasks of workflows, or have done so shortly before.
-func (d *Driver) pollers(ctx context.Context) (all []poller, err error) {
+// pollers returns those that ask for tasks of workflows, or have done so shortly before. The server divides a queue into partitions,
+// sends each request to one of them, and can only be asked who is at one. (There is a mode that asks all of them, but it is deprecated, and
+// returns the time at the first partition where a worker has been, which may be long ago.)
+func (d *Driver) pollers(ctx context.Context) ([]poller, error) {
+	partitions, err := d.partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, errs := make([][]poller, len(partitions)), make([]error, len(partitions))
+	var asked sync.WaitGroup
+	for i, name := range partitions {
+		asked.Go(func() { found[i], errs[i] = d.pollersAt(ctx, name) })
+	}
+	asked.Wait()
+	all := slices.Concat(found...)
+	slices.SortFunc(all, func(a, b poller) int { return cmp.Or(strings.Compare(a.identity, b.identity), b.at.Compare(a.at)) })
+	return slices.CompactFunc(all, func(a, b poller) bool { return a.identity == b.identity }), errors.Join(errs...)
+}
+
+// partitions returns the names of the parts of the queue. A server that does not tell them is asked for the first one, which has the
+// name of the queue.
+func (d *Driver) partitions(ctx context.Context) (names []string, err error) {
+	res, err := d.client.WorkflowService().ListTaskQueuePartitions(ctx, &workflowservice.ListTaskQueuePartitionsRequest{
+		Namespace: d.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: d.o.Queue},
+	})
+	if errors.As(err, new(*serviceerror.Unimplemented)) || errors.As(err, new(*serviceerror.PermissionDenied)) {
+		err = nil
+	}
+	for _, p := range res.GetWorkflowTaskQueuePartitions() {
+		names = append(names, p.GetKey())
+	}
+	if len(names) == 0 {
+		names = []string{d.o.Queue}
+	}
+	return names, err
+}
+
+func (d *Driver) pollersAt(ctx context.Context, partition string) (all []poller, err error) {
 	res, err := d.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
-		Namespace: d.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: d.o.Queue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW,
+		Namespace: d.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: partition, Kind: enums.TASK_QUEUE_KIND_NORMAL}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW,
 	})
 	for _, p := range res.GetPollers() {
 		if at := p.GetLastAccessTime().AsTime(); d.o.Now().Sub(at) < seenFor {

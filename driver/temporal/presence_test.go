@@ -12,6 +12,9 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // listed returns the workers that are there.
@@ -110,6 +113,36 @@ func TestPresenceTogether(t *testing.T) {
 		}
 		all.Wait()
 		wanted(t, d, strings.TrimSuffix(strings.Repeat("w1, ", n), ", ")+" on the queue "+o.Queue)
+	}
+}
+
+// TestPresenceOfMany: all workers are there as soon as they have begun, although the server divides a queue into partitions, and each
+// worker asks some of them. One that does not tell the partitions is asked for the first.
+func TestPresenceOfMany(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	const n = 12
+	o := options(newName(), temporal.Folder(t.TempDir()))
+	d := open(t, o)
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() { employ(t, d, driver.Worker{Name: "w", Place: "vm:/a"}, echo, nil) })
+	}
+	all.Wait()
+	wanted(t, d, strings.TrimSuffix(strings.Repeat("w, ", n), ", ")+" on the queue "+o.Queue)
+	for code, whole := range map[codes.Code]bool{codes.Unimplemented: true, codes.PermissionDenied: true, codes.Unavailable: false} {
+		o.Client.ConnectionOptions.DialOptions = []grpc.DialOption{grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+			if strings.HasSuffix(method, "/ListTaskQueuePartitions") {
+				return status.Error(code, "no")
+			}
+			return invoke(ctx, method, req, reply, conn, options...)
+		})}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		found := open(t, o).Examine(ctx)
+		cancel()
+		if f := found[slices.IndexFunc(found, func(f driver.Finding) bool { return f.What == "workers" })]; f.Broken == whole {
+			t.Errorf("%s: %+v", code, f)
+		}
 	}
 }
 
