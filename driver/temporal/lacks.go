@@ -37,8 +37,8 @@ func (d *Driver) lacks(ctx context.Context, run string, m *mirror) (why string, 
 	if err != nil || m.machine == nil {
 		return "", nil
 	}
-	l := look{d: d, m: m, workers: sync.OnceValues(func() ([]presence, error) { return d.workers(ctx) })}
-	return cmp.Or(l.undecided(res), l.unmade(res), d.unstored(res), d.unheard(ctx, run, m, res)), m.untaken(res)
+	l := look{d: d, m: m, now: res, workers: sync.OnceValues(func() ([]presence, error) { return d.workers(ctx) })}
+	return cmp.Or(l.undecided(), l.unmade(), d.unstored(res), d.unheard(ctx, run, m, res)), m.untaken(res)
 }
 
 // silent says that the server does not answer.
@@ -68,6 +68,7 @@ func isScheduled(a *workflowpb.PendingActivityInfo) bool {
 type look struct {
 	d       *Driver
 	m       *mirror
+	now     *workflowservice.DescribeWorkflowExecutionResponse
 	workers func() ([]presence, error)
 }
 
@@ -81,7 +82,7 @@ func (l look) served(holds func(presence) bool) (yes bool, lost []presence) {
 	for _, p := range there {
 		switch {
 		case !holds(p):
-		case l.m.hasLost(p):
+		case l.hasLost(p):
 			lost = append(lost, p)
 		default:
 			yes = true
@@ -90,17 +91,26 @@ func (l look) served(holds func(presence) bool) (yes bool, lost []presence) {
 	return yes, lost
 }
 
-// hasLost reports whether a worker has asked for nothing since an attempt of the run counted as lost because it was silent. Both
-// times are of the server.
-func (m *mirror) hasLost(p presence) bool {
-	at, ok := m.lost[p.identity]
-	return ok && !p.heard.After(at)
+// longestPoll is how long a request for tasks is open at most, for the server and for the SDK.
+const longestPoll = 70 * time.Second
+
+// hasLost reports whether an attempt of the run counted as lost because a worker was silent, and nothing shows that it is back. All
+// times are of the server. That it has asked for tasks shows it only after a while: a worker that was stopped or cut off has open requests,
+// and the server believes that it asks when they end, too. One that is back sooner takes at once what waits for it, so nothing is
+// said about it, and is heard of as soon as it makes an attempt.
+func (l look) hasLost(p presence) bool {
+	at, ok := l.m.lost[p.identity]
+	return ok && !p.heard.After(at.Add(longestPoll)) && !slices.ContainsFunc(l.now.GetPendingActivities(), func(a *workflowpb.PendingActivityInfo) bool {
+		return a.GetLastWorkerIdentity() == p.identity && a.GetLastHeartbeatTime().AsTime().After(at)
+	})
 }
 
-// undecided says that no worker runs the workflow.
-func (l look) undecided(now *workflowservice.DescribeWorkflowExecutionResponse) string {
-	t := now.GetPendingWorkflowTask()
-	if t.GetState() != enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED || l.d.o.Now().Sub(t.GetScheduledTime().AsTime()) <= lookEvery/2 {
+// undecided says that no worker runs the workflow. The server may have given it to a worker that is lost, and gives it to another one, or
+// to the same one, only after a while.
+func (l look) undecided() string {
+	t := l.now.GetPendingWorkflowTask()
+	soon := t.GetState() != enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED || l.d.o.Now().Sub(t.GetScheduledTime().AsTime()) <= lookEvery/2
+	if t == nil || soon && len(l.m.lost) == 0 {
 		return ""
 	}
 	served, lost := l.served(func(presence) bool { return true })
@@ -108,9 +118,24 @@ func (l look) undecided(now *workflowservice.DescribeWorkflowExecutionResponse) 
 	case served:
 		return ""
 	case len(lost) > 0:
-		return l.lost(lost) + ", and no other worker is there; start one with `hocket worker`"
+		return l.lost(lost) + ", and no other worker is there; " + cmp.Or(l.start(), "start one with `hocket worker`")
+	case soon:
+		return ""
 	}
-	return fmt.Sprintf("no worker serves the queue %s with the store %s", l.d.project, l.d.o.Store)
+	none := fmt.Sprintf("no worker serves the queue %s with the store %s", l.d.project, l.d.o.Store)
+	if start := l.start(); start != "" {
+		none += "; " + start
+	}
+	return none
+}
+
+// start says which worker to start if none is there: the one that has the run's files. "" means that any will do.
+func (l look) start() string {
+	homes := homeQueues(l.m.homes)
+	if len(homes) != 1 {
+		return ""
+	}
+	return fmt.Sprintf("start `hocket worker --name %s`, which has this run's files", strings.TrimPrefix(homes[0], workerQueue(l.d.o.Queue, "")))
 }
 
 // lost says since when workers are silent.
@@ -127,8 +152,8 @@ func unheardSince(at time.Time) string {
 }
 
 // unmade says why an attempt or a claim does not begin.
-func (l look) unmade(now *workflowservice.DescribeWorkflowExecutionResponse) string {
-	for _, a := range now.GetPendingActivities() {
+func (l look) unmade() string {
+	for _, a := range l.now.GetPendingActivities() {
 		if !isScheduled(a) || a.GetActivityType().GetName() == tellName {
 			continue
 		}
