@@ -27,6 +27,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
 // version is the version of the file format. A file without a number has the first version.
@@ -356,7 +357,7 @@ func (s *Store) write(one *Session) error {
 	if err := os.Rename(next, s.file(one.ID)); err != nil {
 		return fmt.Errorf("session %s: %w", one.ID, err)
 	}
-	syncDir(s.dir)
+	_ = wholefile.SyncDir(s.dir) // if the system supports it; if not, the old file is still intact
 	return nil
 }
 
@@ -370,13 +371,4 @@ func writeSynced(path string, data []byte) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-// syncDir makes the new name durable, if the system supports it; if not, the old file is
-// still intact.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
 }

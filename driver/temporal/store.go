@@ -19,6 +19,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hocket-dev/hocket/internal/wholefile"
 	commonpb "go.temporal.io/api/common/v1"
 	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/converter"
@@ -69,7 +70,7 @@ func (f Folder) path(key string) string { return filepath.Join(string(f), filepa
 
 // Put stores a value.
 func (f Folder) Put(_ context.Context, key string, value []byte) error {
-	return f.write(key, value, (*os.Root).Rename)
+	return f.write(key, value, (*os.Root).Rename, wholefile.SyncDir)
 }
 
 // Create stores a value unless the key exists.
@@ -77,13 +78,14 @@ func (f Folder) Create(_ context.Context, key string, value []byte) error {
 	return f.write(key, value, func(root *os.Root, from, to string) error {
 		err := root.Link(from, to)
 		return errors.Join(err, root.Remove(from))
-	})
+	}, wholefile.SyncDir)
 }
 
-// write writes a value to a new file, and then gives it its name. Others may have put links into a shared folder, so
-// everything goes through an [os.Root], which follows none that lead out of it.
-func (f Folder) write(key string, value []byte, name func(root *os.Root, from, to string) error) error {
-	if err := cmp.Or(checkKey(key), os.MkdirAll(string(f), 0o700)); err != nil {
+// write writes a value to a new file, and then gives it its name, which sync makes durable: a history may refer to it, or the server
+// delete what it replaces. Others may have put links into a shared folder, so everything goes through an [os.Root], which follows none
+// that lead out of it.
+func (f Folder) write(key string, value []byte, name func(root *os.Root, from, to string) error, sync func(dir string) error) error {
+	if err := cmp.Or(checkKey(key), f.create(sync)); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(string(f))
@@ -101,13 +103,39 @@ func (f Folder) write(key string, value []byte, name func(root *os.Root, from, t
 		return err
 	}
 	_, err = file.Write(value)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err == nil {
-		err = name(root, from, to)
-	} else {
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		_ = root.Remove(from) // the first error says more
+		return err
 	}
-	return err
+	return errors.Join(name(root, from, to), f.keep(filepath.Dir(to), sync)) // also a key that another process has just created
+}
+
+// keep makes the names in a folder durable, and those of the folder and its parents in the store, which another process may just have
+// made. A directory in which nothing is new takes almost no time.
+func (f Folder) keep(dir string, sync func(dir string) error) error {
+	for ; ; dir = filepath.Dir(dir) {
+		if err := sync(filepath.Join(string(f), dir)); err != nil && !errors.Is(err, fs.ErrNotExist) { // the run may be deleted now
+			return err
+		}
+		if dir == "." {
+			return nil
+		}
+	}
+}
+
+// create makes the directory of the store when the first value is stored.
+func (f Folder) create(sync func(dir string) error) error {
+	if _, err := os.Stat(string(f)); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return err
+	}
+	for dir := string(f); dir != filepath.Dir(dir); {
+		dir = filepath.Dir(dir)
+		_ = sync(dir) // some may not be readable, and were there before
+	}
+	return nil
 }
 
 // largest is the size of the largest value that is read.

@@ -1,5 +1,5 @@
-// Package database opens Hocket's SQLite files. It imports no other package of Hocket;
-// journal and memory import it, each with a [Kind] of its own.
+// Package database opens Hocket's SQLite files. Journal and memory import it, each
+// with a [Kind] of its own.
 //
 // # Guarantees
 //
@@ -18,8 +18,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
 // Kind is a kind of database.
@@ -122,23 +123,7 @@ func create(file string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return syncDir(dir)
-}
-
-// syncDir makes a new name in a directory durable, if the system can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	err = d.Sync()
-	for _, cannot := range []error{errors.ErrUnsupported, fs.ErrPermission, syscall.EINVAL} {
-		if errors.Is(err, cannot) {
-			return nil
-		}
-	}
-	return err
+	return wholefile.SyncDir(dir)
 }
 
 // greet makes the first connection. While another process switches a new database to WAL,

@@ -1,4 +1,4 @@
-// Package wholefile replaces files atomically. It imports no other package of Hocket;
+// Package wholefile replaces files atomically, and makes their names durable. It imports no other package of Hocket;
 // packages that rewrite small shared files import it.
 package wholefile
 
@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Write replaces the content of a file. Concurrent readers, and readers after a crash, see
@@ -23,6 +24,22 @@ func Write(file string, data []byte, mode fs.FileMode) error {
 	}
 	if err != nil {
 		_ = os.Remove(temp.Name()) // the first error matters more
+	}
+	return err
+}
+
+// SyncDir makes the names in a directory durable, if the system can.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	err = d.Sync()
+	for _, cannot := range []error{errors.ErrUnsupported, fs.ErrPermission, syscall.EINVAL} {
+		if errors.Is(err, cannot) {
+			return nil
+		}
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package wholefile_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -50,6 +52,20 @@ func TestSyncedBeforeRenamed(t *testing.T) {
 		}
 		if got, err := os.ReadFile(file); string(got) != "old" {
 			t.Errorf("the file was replaced: %q, %v", got, err)
+		}
+	})
+}
+
+func TestSyncDir(t *testing.T) {
+	if err := wholefile.SyncDir(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+	if err := wholefile.SyncDir(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing directory: %v", err)
+	}
+	disktest.Unsynced(t, func() {
+		if err := wholefile.SyncDir(os.TempDir()); err == nil {
+			t.Error("a failure was not reported")
 		}
 	})
 }
