@@ -28,7 +28,7 @@ func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 		left = append([]workspace.Branch{{Name: workspace.MergedBefore, Commit: done}}, left...)
 	}
 	for {
-		m, err := c.store.Merge(ctx, c.run, left)
+		m, err := c.store.Merge(ctx, c.run, c.task.Workspace, left)
 		if err != nil {
 			return unprepared(err)
 		}

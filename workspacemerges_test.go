@@ -210,7 +210,7 @@ steps:
 				t.Error(q.Text)
 			}
 		}
-		if !strings.Contains(text, shown) || !strings.Contains(text, "w: a file without lines, changed in x and in y; the directory has the file of x") || strings.Contains(text, "\n  date") {
+		if !strings.Contains(text, shown) || !strings.Contains(text, "w: a file that git does not merge line by line, changed in x and in y; the directory has the file of x") || strings.Contains(text, "\n  date") {
 			t.Errorf("%s is told:\n%s", on, text)
 		}
 	}

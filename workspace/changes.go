@@ -63,23 +63,45 @@ func (s *Store) Files(ctx context.Context, commit string, paths []string, most i
 	if err := checkCommits(commit); err != nil {
 		return nil, err
 	}
-	names := map[string]string{} // from the top of the checkout
+	names := map[string]bool{} // from the top of the checkout
 	for _, p := range paths {
-		names[path.Join(filepath.ToSlash(s.sub), p)] = p
+		names[path.Join(filepath.ToSlash(s.sub), p)] = true
 	}
-	objects, err := s.git.readObjects(ctx)
+	found, err := s.git.filesOf(ctx, commit, names, most)
 	if err != nil {
 		return nil, err
 	}
 	files = map[string]*Version{}
-	err = s.git.eachEntry(ctx, commit, slices.Sorted(maps.Keys(names)), func(info, name string) error {
-		f := strings.Fields(info) // mode, kind, object
-		if names[name] == "" || len(f) != 3 {
-			return nil // below a folder of this name
+	for _, p := range paths {
+		if v := found[path.Join(filepath.ToSlash(s.sub), p)]; v != nil {
+			files[p] = v
 		}
-		files[names[name]], err = objects.version(f[0], f[2], most)
-		return err
+	}
+	return files, nil
+}
+
+// filesOf returns those of some files that a commit has. Contents have at most so many bytes.
+func (g git) filesOf(ctx context.Context, commit string, names map[string]bool, most int) (map[string]*Version, error) {
+	entries := map[string][]string{} // mode, kind, object
+	err := g.eachEntry(ctx, commit, slices.Sorted(maps.Keys(names)), func(info, name string) error {
+		if f := strings.Fields(info); names[name] && len(f) == 3 { // otherwise it is below a folder of this name
+			entries[name] = f
+		}
+		return nil
 	})
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	objects, err := g.readObjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]*Version{}
+	for name, f := range entries {
+		if files[name], err = objects.version(f[0], f[2], most); err != nil {
+			break
+		}
+	}
 	return files, errors.Join(err, objects.close(ctx))
 }
 

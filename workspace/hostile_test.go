@@ -60,7 +60,7 @@ func TestManyAgentsAtOnce(t *testing.T) {
 	for i, c := range commits {
 		branches = append(branches, Branch{fmt.Sprint("write", i), c})
 	}
-	m, err := s.Merge(t.Context(), "r1", branches)
+	m, err := s.Merge(t.Context(), "r1", b.Commit, branches)
 	f.no(err)
 	for i := range commits {
 		name := fmt.Sprint(i, ".txt")
@@ -134,7 +134,7 @@ func TestNothingOfAWorkspaceRuns(t *testing.T) {
 		t.Errorf("the configuration of the agent was lost: %s", text)
 	}
 	other := f.change(s, "other", b.Commit, map[string]string{"a.txt": "one\ntwo\nthree\nfour\n", ".gitattributes": "* filter=evil merge=evil\n"})
-	_, err := s.Merge(t.Context(), "r1", []Branch{{"a", c}, {"b", other}})
+	_, err := s.Merge(t.Context(), "r1", b.Commit, []Branch{{"a", c}, {"b", other}})
 	f.no(err)
 	_, err = s.Diff(t.Context(), b.Commit, c, 1000)
 	f.no(err)

@@ -313,7 +313,7 @@ func (s *Store) planCommit(ctx context.Context, l Landing, p *plan, limit int) e
 	if err != nil {
 		return err
 	}
-	merged, err := p.fit(ctx, onto, l.Commit)
+	merged, err := p.fit(ctx, l, onto)
 	var conflict *LandConflictError
 	if errors.As(err, &conflict) {
 		if err := s.blame(ctx, l, p.q, conflict); err != nil {
@@ -389,7 +389,7 @@ func (p *plan) overlay(ctx context.Context, users tree) ([2]tree, error) {
 	if err != nil {
 		return [2]tree{}, err
 	}
-	merged, conflicts, err := p.q.mergeTree(ctx, Branch{"uncommitted", mine}, Branch{"change", p.commit})
+	merged, conflicts, err := p.q.mergeTree(ctx, p.head.commit, Branch{"uncommitted", mine}, Branch{"change", p.commit})
 	if err != nil {
 		return [2]tree{}, err
 	}
@@ -413,7 +413,7 @@ func (s *Store) planPatch(ctx context.Context, l Landing, p *plan, limit int) er
 	if err != nil {
 		return err
 	}
-	merged, err := p.fit(ctx, onto, l.Commit)
+	merged, err := p.fit(ctx, l, onto)
 	if err != nil {
 		return err
 	}
@@ -426,8 +426,8 @@ func (s *Store) planPatch(ctx context.Context, l Landing, p *plan, limit int) er
 }
 
 // fit merges the change into a commit on the base that has the user's files.
-func (p *plan) fit(ctx context.Context, onto, change string) (tree, error) {
-	merged, conflicts, err := p.q.mergeTree(ctx, Branch{"checkout", onto}, Branch{"change", change})
+func (p *plan) fit(ctx context.Context, l Landing, onto string) (tree, error) {
+	merged, conflicts, err := p.q.mergeTree(ctx, l.Base, Branch{"checkout", onto}, Branch{"change", l.Commit})
 	if err == nil && conflicts != nil {
 		err = &LandConflictError{Conflicts: conflicts}
 	}

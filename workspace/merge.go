@@ -49,7 +49,7 @@ func (m Merged) About(c Conflict) string {
 	left := "; the directory has the file of " + one
 	switch {
 	case c.Kind == "binary":
-		return fmt.Sprintf("a file without lines, changed in %s and in %s%s", a, b, left)
+		return fmt.Sprintf("a file that git does not merge line by line, changed in %s and in %s%s", a, b, left)
 	case c.Kind == "modify/delete":
 		return fmt.Sprintf("deleted in %s and modified in %s%s", other, one, left)
 	case c.Kind == "rename/delete":
@@ -72,13 +72,16 @@ func (m Merged) About(c Conflict) string {
 const MergedBefore = "merged"
 
 // Merge merges branches in their order, each into what came before. It stops at the first one with
-// conflicts. All descend from the base of a run. The store keeps the result for the run.
-func (s *Store) Merge(ctx context.Context, run string, branches []Branch) (Merged, error) {
-	m, err := s.mergeAll(ctx, run, branches)
+// conflicts. All descend from the base of a run, whose attributes say how files are merged. The store keeps the result for the run.
+func (s *Store) Merge(ctx context.Context, run, base string, branches []Branch) (Merged, error) {
+	m, err := s.mergeAll(ctx, run, base, branches)
 	return m, s.reason(err)
 }
 
-func (s *Store) mergeAll(ctx context.Context, run string, branches []Branch) (Merged, error) {
+func (s *Store) mergeAll(ctx context.Context, run, base string, branches []Branch) (Merged, error) {
+	if err := checkCommits(base); err != nil {
+		return Merged{}, err
+	}
 	for _, b := range branches {
 		if err := checkCommits(b.Commit); err != nil {
 			return Merged{}, err
@@ -95,7 +98,7 @@ func (s *Store) mergeAll(ctx context.Context, run string, branches []Branch) (Me
 	m, onto := Merged{Next: len(branches)}, branches[0]
 	for i, b := range branches[1:] {
 		into := onto
-		if onto.Commit, m.Conflicts, err = q.merge(ctx, into, b); err != nil {
+		if onto.Commit, m.Conflicts, err = q.merge(ctx, base, into, b); err != nil {
 			return Merged{}, fmt.Errorf("merge of %s: %w", b.Name, err)
 		}
 		if m.Conflicts != nil {
@@ -127,7 +130,7 @@ func (s *Store) mergeAll(ctx context.Context, run string, branches []Branch) (Me
 }
 
 // merge merges one branch into another. If one contains the other, it is the result.
-func (q *quarantine) merge(ctx context.Context, into, other Branch) (string, []Conflict, error) {
+func (q *quarantine) merge(ctx context.Context, base string, into, other Branch) (string, []Conflict, error) {
 	for _, pair := range [][2]string{{other.Commit, into.Commit}, {into.Commit, other.Commit}} {
 		if err := q.do(ctx, "merge-base", "--is-ancestor", pair[0], pair[1]); err == nil {
 			return pair[1], nil, nil
@@ -135,7 +138,7 @@ func (q *quarantine) merge(ctx context.Context, into, other Branch) (string, []C
 			return "", nil, err
 		}
 	}
-	tree, conflicts, err := q.mergeTree(ctx, into, other)
+	tree, conflicts, err := q.mergeTree(ctx, base, into, other)
 	if err != nil {
 		return "", nil, err
 	}
@@ -170,9 +173,18 @@ func (q *quarantine) findRenames(ctx context.Context, m Merged) error {
 	return nil
 }
 
-// mergeTree merges two commits into a tree, with conflict markers if there are conflicts.
-func (q *quarantine) mergeTree(ctx context.Context, into, other Branch) (string, []Conflict, error) {
-	text, _, err := q.run(ctx, nil, "merge-tree", "--write-tree", "-z", "--messages", into.label(), other.label())
+// mergeTree merges two commits into a tree, with conflict markers if there are conflicts. The base is what nobody but the user has made of
+// what they have in common: its attributes count.
+func (q *quarantine) mergeTree(ctx context.Context, base string, into, other Branch) (string, []Conflict, error) {
+	attributes, err := q.mergeAttributes(ctx, base, into.Commit, other.Commit)
+	if err != nil {
+		return "", nil, err
+	}
+	g := q.git
+	if attributes != "" {
+		g = g.with("GIT_WORK_TREE=" + attributes).in(attributes)
+	}
+	text, _, err := g.run(ctx, nil, "merge-tree", "--write-tree", "-z", "--messages", into.label(), other.label())
 	if err != nil && exitCode(err) != 1 {
 		return "", nil, err
 	}

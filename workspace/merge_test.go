@@ -82,7 +82,7 @@ func TestMerge(t *testing.T) {
 	z := Branch{"z", f.change(s, "z", b, map[string]string{"a.txt": "1\nuncommitted\nthree\n", "dir/b.txt": "", "run.sh": "x"})}
 	same := Branch{"same", b}
 
-	m, err := s.Merge(t.Context(), "r1", []Branch{same, x, y, same})
+	m, err := s.Merge(t.Context(), "r1", b, []Branch{same, x, y, same})
 	f.no(err)
 	if m.Conflicts != nil || m.Next != 4 {
 		t.Errorf("merged %+v", m)
@@ -90,12 +90,12 @@ func TestMerge(t *testing.T) {
 	f.has(s, m.Commit, "a.txt", "ONE\nuncommitted\nTHREE\n")
 	f.has(s, m.Commit, "x.txt", "x")
 	f.has(s, m.Commit, "y.txt", "y")
-	if again, err := s.Merge(t.Context(), "r1", []Branch{same, x, y, same}); err != nil || again.Commit != m.Commit {
+	if again, err := s.Merge(t.Context(), "r1", b, []Branch{same, x, y, same}); err != nil || again.Commit != m.Commit {
 		t.Errorf("merged again: %+v, %v", again, err)
 	}
 
 	b2 := Branch{"b", f.change(s, "b", b, map[string]string{"dir/b.txt": "changed\n"})}
-	m, err = s.Merge(t.Context(), "r1", []Branch{x, b2, z, y})
+	m, err = s.Merge(t.Context(), "r1", b, []Branch{x, b2, z, y})
 	f.no(err)
 	if len(m.Conflicts) != 2 || m.Next != 3 || m.Conflicts[0].Path != "a.txt" || m.Conflicts[0].Kind != "contents" ||
 		m.Conflicts[1].Path != "dir/b.txt" || m.Conflicts[1].Kind != "modify/delete" || m.About(m.Conflicts[1]) != "deleted in z and modified in merged; the directory has the file of merged" {
@@ -110,7 +110,7 @@ func TestMerge(t *testing.T) {
 		t.Errorf("the sides are %+v", m.Sides)
 	}
 	f.has(s, m.Sides[0].Commit, "a.txt", "ONE\nuncommitted\nthree\n")
-	if m, err := s.Merge(t.Context(), "r1", []Branch{same, x, same, z}); err != nil || m.Sides != [2]Branch{x, z} {
+	if m, err := s.Merge(t.Context(), "r1", b, []Branch{same, x, same, z}); err != nil || m.Sides != [2]Branch{x, z} {
 		t.Errorf("%v: the sides are %+v", err, m.Sides) // nothing was merged into x
 	}
 	// The conflict is resolved in a workspace, and the rest is merged.
@@ -127,7 +127,7 @@ func TestMerge(t *testing.T) {
 	if marks, err := s.Markers(t.Context(), resolved, m.Conflicts); err != nil || marks != nil {
 		t.Errorf("markers %+v, %v", marks, err)
 	}
-	m, err = s.Merge(t.Context(), "r1", []Branch{{"resolved", resolved}, y})
+	m, err = s.Merge(t.Context(), "r1", b, []Branch{{"resolved", resolved}, y})
 	f.no(err)
 	if m.Conflicts != nil {
 		t.Errorf("merged %+v", m)
@@ -160,7 +160,7 @@ func TestLinesLikeMarkers(t *testing.T) {
 	b := f.capture(s, "r1").Commit
 	x := Branch{"x", f.change(s, "x", b, map[string]string{"page.md": like + "one\n" + mine + "2\nthree\n" + like})}
 	y := Branch{"y", f.change(s, "y", b, map[string]string{"page.md": like + like + "one\ntwo\nII\n" + theirs})}
-	m, err := s.Merge(t.Context(), "r1", []Branch{x, y})
+	m, err := s.Merge(t.Context(), "r1", b, []Branch{x, y})
 	f.no(err)
 	if len(m.Conflicts) != 1 {
 		t.Fatalf("merged %+v", m)
@@ -233,7 +233,7 @@ func TestAboutConflicts(t *testing.T) {
 	from := f.change(s, "from", b, map[string]string{"gone": lines, "moved": lines + "m\n", "bin": "\x00base", "both": lines + "b\n"})
 	x := Branch{"x", f.change(s, "x", from, map[string]string{"gone": "x\n" + lines, "moved": "", "to": lines + "m\n", "bin": "\x00x", "new": "x\n", "both": "", "both.x": lines + "b\n", "d": "x\n"})}
 	y := Branch{"y", f.change(s, "y", from, map[string]string{"gone": "", "moved": "", "bin": "\x00y", "new": "y\n", "both": "", "both.y": lines + "b\n", "d/e": "y\n"})}
-	m, err := s.Merge(t.Context(), "r1", []Branch{x, y})
+	m, err := s.Merge(t.Context(), "r1", b, []Branch{x, y})
 	f.no(err)
 	got := map[string]string{}
 	for _, c := range m.Conflicts {
@@ -242,7 +242,7 @@ func TestAboutConflicts(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"gone": "deleted in y and modified in x; the directory has the file of x", "to": "renamed in x and deleted in y; the directory has the file of x",
-		"bin": "a file without lines, changed in x and in y; the directory has the file of x", "new": "added in x and in y", "d": "a file in x and a directory in y",
+		"bin": "a file that git does not merge line by line, changed in x and in y; the directory has the file of x", "new": "added in x and in y", "d": "a file in x and a directory in y",
 		"both": "renamed in x and in y, each to another name", "both.x": "the other name in x", "both.y": "the other name in y",
 	} {
 		if got[path] != want {

@@ -39,7 +39,7 @@ func TestStoreIsNoRepositoryForUs(t *testing.T) {
 		one := f.change(s, address+"-one", b.Commit, map[string]string{"a.txt": "first\ntwo\nthree\n", "new.txt": "$Id$\n"})
 		two := f.change(s, address+"-two", b.Commit, map[string]string{"a.txt": "one\ntwo\nlast\n"})
 		f.has(s, one, "new.txt", "$Id$")
-		m, err := s.Merge(t.Context(), "r1", []Branch{{"one", one}, {"two", two}})
+		m, err := s.Merge(t.Context(), "r1", b.Commit, []Branch{{"one", one}, {"two", two}})
 		f.no(err)
 		if m.Conflicts != nil {
 			t.Errorf("conflicts %v", m.Conflicts)
@@ -82,7 +82,7 @@ func TestRefsOfTheStoreNameNoCommits(t *testing.T) {
 	for _, dir := range []string{"heads", "tags", "remotes", "."} {
 		f.write(filepath.Join(f.state, "store.git", "refs", dir, branch.label()), evil+"\n")
 	}
-	m, err := s.Merge(t.Context(), "r1", []Branch{{"one", one}, branch})
+	m, err := s.Merge(t.Context(), "r1", b.Commit, []Branch{{"one", one}, branch})
 	f.no(err)
 	f.has(s, m.Commit, "two.txt", "two")
 	f.has(s, m.Commit, "evil.txt", "")
