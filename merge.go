@@ -95,7 +95,10 @@ func plural(n int, word string) string {
 func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *engine.Answer) driver.Outcome {
 	var list []string
 	for _, f := range m.Conflicts {
-		list = append(list, fmt.Sprintf("%s (%s)", workspace.Shown(f.Path), f.Kind))
+		text := fmt.Sprintf("%s (%s)", workspace.Shown(cmp.Or(f.Beside, f.Path)), f.Kind)
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
 	}
 	in := workspace.Listed(list, 10)
 	conflict := fmt.Sprintf("the changes of %s and %s conflict in %s", m.Sides[0].Name, m.Sides[1].Name, in)
@@ -110,7 +113,7 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 		return c.askResolved(ctx, m, conflict, answer)
 	}
 	with := *c.task
-	with.Prompt = strings.TrimSpace(fmt.Sprintf("%s\n\nThe changes of several agents conflict. Resolve the conflicts in the files below, in this directory: keep what each side intended, and leave no conflict markers. A file that one side changed and another one deleted is there without markers: keep or delete it.\n\n%s", c.task.Prompt, conflictList(m)))
+	with.Prompt = strings.TrimSpace(fmt.Sprintf("%s\n\nThe changes of several agents conflict. Resolve the conflicts in the files below, in this directory: keep what each side intended, and leave no conflict markers. A file that one side changed and another one deleted is there without markers: keep or delete it. Where one side has a file and the other one has a directory or a link, the file is beside it, under the name in the list: move or delete it.\n\n%s", c.task.Prompt, conflictList(m)))
 	one := *c
 	one.task = &with
 	out := one.work(ctx, m.Commit)
@@ -131,24 +134,36 @@ func conflictList(m workspace.Merged) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// checkMarkers fails an attempt that left conflict markers.
+// checkMarkers fails an attempt that left conflict markers, or files that git has put beside others.
 func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, conflicts []workspace.Conflict) driver.Outcome {
 	markers, err := c.store.Markers(ctx, out.Workspace, conflicts)
 	switch {
 	case err != nil:
 		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: err.Error()}
 	case len(markers) > 0:
-		out.Fault = &engine.Fault{Kind: engine.FaultBadOutput, Message: "conflict markers are left in " + places(markers)}
+		out.Fault = &engine.Fault{Kind: engine.FaultBadOutput, Message: unresolvedIn(markers)}
 	}
 	return out
 }
 
-func places(markers []workspace.Marker) string {
-	var list []string
+// unresolvedIn says what is left of conflicts.
+func unresolvedIn(markers []workspace.Marker) string {
+	const most = 5
+	var lines, files, left []string
 	for _, m := range markers {
-		list = append(list, fmt.Sprintf("%s:%d", workspace.Shown(m.Path), m.Line))
+		if m.Line == 0 {
+			files = append(files, workspace.Shown(m.Path))
+		} else {
+			lines = append(lines, fmt.Sprintf("%s:%d", workspace.Shown(m.Path), m.Line))
+		}
 	}
-	return workspace.Listed(list, 5)
+	if lines != nil {
+		left = append(left, "conflict markers are left in "+workspace.Listed(lines, most))
+	}
+	if files != nil {
+		left = append(left, "files that were only put beside others are left: "+workspace.Listed(files, most))
+	}
+	return strings.Join(left, "; ")
 }
 
 // GiveUp is the answer of a person who does not resolve the conflicts of a merge.
@@ -190,7 +205,8 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, conflic
 		case len(markers) == 0:
 			return collected(ctx, w, c.task, driver.Outcome{})
 		}
-		why = "Conflict markers are left in " + places(markers) + ": remove them, then answer again. "
+		left := unresolvedIn(markers)
+		why = strings.ToUpper(left[:1]) + left[1:] + ". Resolve that, then answer again. "
 	case answer != nil:
 		why = "The directory was removed, and has been made again. "
 	}

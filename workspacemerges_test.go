@@ -164,6 +164,42 @@ steps:
 	}
 }
 
+// A file that git has put beside a directory or a link is unresolved as long as it is there.
+func TestConflictOfAFileWithADirectory(t *testing.T) {
+	for _, on := range []string{"human", "{agent: editor, prompt: echo nothing}", "{agent: editor, prompt: rm d~x}"} {
+		files := map[string]string{"w.yml": `
+name: w
+steps:
+  - {id: x, agent: editor, workspace: own, parallel_group: p, prompt: "echo x > d"}
+  - {id: y, agent: editor, workspace: own, parallel_group: p, prompt: "mkdir d; echo y > d/e"}
+  - {id: all, merge: {on_conflict: ` + on + `}}
+`}
+		p, _ := repository(t, files, hocket.Options{Agents: agents{"editor": editor()}})
+		r := start(t, p, "w.yml", nil)
+		res := wait(t, r)
+		if on != "human" {
+			if ok := strings.Contains(on, "rm"); ok != (res.Status == engine.Success) || !ok && !strings.Contains(res.Error, "files that were only put beside others are left: \"d~x\"") {
+				t.Errorf("%s: %s: %s", on, res.Status, res.Error)
+			}
+			continue
+		}
+		q, text := asked(t, r, "d~x")
+		if !strings.HasPrefix(q.Text, "The changes of x and y conflict in d (file/directory).") || !strings.Contains(q.Detail, "\n\"d~x\": a file in x and a directory in y; this is d of x: move or remove it.\n") || text != "x\n" {
+			t.Errorf("%s\n%s\n%s", q.Text, q.Detail, text)
+		}
+		res = reply(t, r, "resolved")
+		if text := question(t, r).Text; res.Status != engine.Waiting || !strings.HasPrefix(text, "Files that were only put beside others are left: \"d~x\". Resolve that, then answer again.") {
+			t.Errorf("%s: %s", res.Status, text)
+		}
+		if err := os.Remove(filepath.Join(place(q), "d~x")); err != nil {
+			t.Fatal(err)
+		}
+		if res = reply(t, r, "resolved"); res.Status != engine.Success {
+			t.Errorf("%s: %s", res.Status, res.Error)
+		}
+	}
+}
+
 // The names of files in a question are never part of a command if a shell could read them otherwise.
 func TestNamesInCommandsForConflicts(t *testing.T) {
 	files := map[string]string{"a b;c.txt": "one\n", "w.yml": `

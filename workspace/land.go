@@ -79,7 +79,7 @@ type LandConflictError struct {
 }
 
 func (e *LandConflictError) Error() string {
-	files := shownAll(pathsOf(e.Conflicts), maxListed)
+	files := shownAll(PlacesOf(e.Conflicts), maxListed)
 	switch {
 	case e.Ignored:
 		return "the change includes " + files + ", which git ignores, so it cannot be committed: have the steps leave that as it is, or use land: patch"
@@ -450,7 +450,7 @@ func (s *Store) blame(ctx context.Context, l Landing, q *quarantine, conflict *L
 	uncommitted, err := q.moves(ctx, [2]string{pinned, l.Base})
 	for _, m := range uncommitted {
 		for _, c := range conflict.Conflicts {
-			conflict.Uncommitted = conflict.Uncommitted || c.Path == m.Path
+			conflict.Uncommitted = conflict.Uncommitted || cmp.Or(c.Beside, c.Path) == m.Path
 		}
 	}
 	if err != nil || !conflict.Uncommitted {
@@ -458,7 +458,7 @@ func (s *Store) blame(ctx context.Context, l Landing, q *quarantine, conflict *L
 	}
 	var ignored []Conflict
 	for _, c := range conflict.Conflicts {
-		switch err := s.user.in(s.root).do(ctx, "check-ignore", "-q", "--", c.Path); {
+		switch err := s.user.in(s.root).do(ctx, "check-ignore", "-q", "--", cmp.Or(c.Beside, c.Path)); {
 		case err == nil:
 			ignored = append(ignored, c)
 		case exitCode(err) != 1:

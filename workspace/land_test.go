@@ -536,3 +536,29 @@ func landInChild(t *testing.T, file string) {
 	fmt.Println("landing")
 	f.land(s, l)
 }
+
+// TestLandingBesideAnother has a user who puts a directory or a link where a change has a file. The message names that, not the file that git
+// puts beside it.
+func TestLandingBesideAnother(t *testing.T) {
+	for _, how := range []How{AsPatch, AsCommit} {
+		for name, edit := range map[string]func(f *fixture){
+			"new.txt": func(f *fixture) { f.put("new.txt/k", "k\n") },
+			"dir": func(f *fixture) {
+				f.no(errors.Join(os.RemoveAll(filepath.Join(f.repo, "dir")), os.Symlink("x", filepath.Join(f.repo, "dir"))))
+			},
+		} {
+			f := newFixture(t)
+			s := f.open()
+			b := f.capture(s, "r1")
+			l := Landing{ID: "land", Run: "r1", How: how, Base: b.Commit, Commit: f.change(s, "step", b.Commit, map[string]string{"new.txt": "x\n", "dir/c.txt": "x\n"})}
+			edit(f)
+			want := "the change conflicts with the checkout in " + name
+			if how == AsCommit {
+				want = "your uncommitted work is in the way in " + name + ": stash it"
+			}
+			if _, err := s.Plan(t.Context(), l, 1000); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "~") {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,9 @@ type Conflict struct {
 	Path string
 	// Kind is what git calls the conflict, such as contents, modify/delete, rename/rename or binary.
 	Kind string
+	// Beside is the path that the file has on its side, if the other side has a directory there, or another kind of file: git puts one
+	// of them beside it, at Path. It is not resolved as long as that is there. "": the file is in its place.
+	Beside string
 	// Renamed means that one of the sides has the file under another name.
 	Renamed bool
 	// versions are the objects that were merged: the one of the base, and those of the sides; "" if there is none.
@@ -47,6 +51,9 @@ func (m Merged) About(c Conflict) string {
 		one, other = b, a
 	}
 	left := "; the directory has the file of " + one
+	if c.Beside != "" {
+		left = fmt.Sprintf("; this is %s of %s: move or remove it", Shown(c.Beside), one)
+	}
 	switch {
 	case c.Kind == "binary":
 		return fmt.Sprintf("a file that git does not merge line by line, changed in %s and in %s%s", a, b, left)
@@ -59,7 +66,9 @@ func (m Merged) About(c Conflict) string {
 	case c.Kind == "rename/rename":
 		return "the other name in " + one
 	case c.Kind == "file/directory":
-		return fmt.Sprintf("a file in %s and a directory in %s", one, other)
+		return fmt.Sprintf("a file in %s and a directory in %s%s", one, other, left)
+	case strings.HasPrefix(c.Kind, "distinct"):
+		return fmt.Sprintf("different kinds of files in %s and in %s%s", a, b, left)
 	case c.Kind == "contents" && c.has[0]:
 		return fmt.Sprintf("changed in %s and in %s", a, b)
 	case c.Kind == "contents":
@@ -195,28 +204,40 @@ func (q *quarantine) mergeTree(ctx context.Context, base string, into, other Bra
 	if len(conflicts) == 0 {
 		return "", nil, fmt.Errorf("git merge-tree: conflicts without files")
 	}
-	names := strings.NewReplacer(into.label(), into.Name, other.label(), other.Name)
-	tree, err = q.nameSides(ctx, tree, pathsOf(conflicts), names)
+	tree, err = q.nameSides(ctx, tree, conflicts, into, other)
 	return tree, conflicts, err
 }
 
-// nameSides names the sides of conflicts in files of a tree as people do, without what tells git which commit is
-// meant.
-func (q *quarantine) nameSides(ctx context.Context, tree string, files []string, names *strings.Replacer) (string, error) {
+// nameSides names the sides of conflicts in a tree as people do, without what tells git which commit is meant: at the markers in files, and in the
+// names of files that git has put beside others. So these names are the same whenever the same is merged, for replies and recordings.
+func (q *quarantine) nameSides(ctx context.Context, tree string, conflicts []Conflict, sides ...Branch) (string, error) {
+	var labels []string
+	for _, b := range sides {
+		labels = append(labels, b.label(), b.Name)
+	}
+	beside, err := q.namesBeside(ctx, tree, conflicts, sides)
+	if err != nil {
+		return "", err
+	}
 	var changes strings.Builder
-	err := q.eachFile(ctx, tree, files, func(mode, path, content string) error {
-		at := markers(content)
-		if len(at) == 0 {
+	err = q.eachEntry(ctx, tree, pathsOf(conflicts), func(info, path string) error {
+		f := strings.Fields(info)
+		if len(f) != 3 {
 			return nil
 		}
-		lines := slices.Collect(strings.Lines(content))
-		for _, n := range at {
-			lines[n-1] = names.Replace(lines[n-1])
+		mode, was, to := f[0], f[2], cmp.Or(beside[path], path)
+		object, err := q.nameMarkers(ctx, mode, was, strings.NewReplacer(labels...))
+		if to != path {
+			fmt.Fprintf(&changes, "0 %s\t%s\x00", was, path)
 		}
-		object, err := q.input(ctx, strings.Join(lines, ""), "hash-object", "-w", "--stdin", "--no-filters")
-		fmt.Fprintf(&changes, "%s %s\t%s\x00", mode, object, path)
+		if to != path || object != was {
+			fmt.Fprintf(&changes, "%s %s\t%s\x00", mode, object, to)
+		}
 		return err
 	})
+	for i, c := range conflicts {
+		conflicts[i].Path = cmp.Or(beside[c.Path], c.Path)
+	}
 	if err != nil || changes.Len() == 0 {
 		return tree, err
 	}
@@ -229,19 +250,65 @@ func (q *quarantine) nameSides(ctx context.Context, tree string, files []string,
 	return q.out(ctx, "write-tree")
 }
 
+// namesBeside returns names for the files that git has put beside others: the path that they should have, and the side. One that
+// is taken is left out.
+func (q *quarantine) namesBeside(ctx context.Context, tree string, conflicts []Conflict, sides []Branch) (map[string]string, error) {
+	names, of := map[string]string{}, map[string]string{}
+	for _, c := range conflicts {
+		for _, b := range sides {
+			to := c.Beside + "~" + b.word()
+			if c.Beside != "" && b.word() != "" && of[to] == "" && strings.HasPrefix(c.Path, c.Beside+"~"+b.label()) {
+				names[c.Path], of[to] = to, c.Path
+			}
+		}
+	}
+	err := q.eachEntry(ctx, tree, slices.Sorted(maps.Keys(of)), func(_, path string) error {
+		for to, from := range of {
+			if path == to || strings.HasPrefix(path, to+"/") {
+				delete(names, from)
+			}
+		}
+		return nil
+	})
+	return names, err
+}
+
+// nameMarkers names the sides of a conflict at the markers in a file. It returns the object.
+func (q *quarantine) nameMarkers(ctx context.Context, mode, object string, names *strings.Replacer) (string, error) {
+	if mode != "100644" && mode != "100755" {
+		return object, nil
+	}
+	content, _, err := q.run(ctx, nil, "cat-file", "blob", object)
+	at := markers(content)
+	if err != nil || len(at) == 0 {
+		return object, err
+	}
+	lines := slices.Collect(strings.Lines(content))
+	for _, n := range at {
+		lines[n-1] = names.Replace(lines[n-1])
+	}
+	return q.input(ctx, strings.Join(lines, ""), "hash-object", "-w", "--stdin", "--no-filters")
+}
+
 // label returns a name of the commit for git that says what it is, in the form of git describe:
 // git labels the sides of a conflict with what it was given.
 func (b Branch) label() string {
+	if name := b.word(); name != "" {
+		return name + "-g" + b.Commit[:16]
+	}
+	return b.Commit
+}
+
+// word returns the name of the branch as a part of other names; "" if nothing of it can be one.
+func (b Branch) word() string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
 		}
 		return '-'
 	}, b.Name)
-	if name = strings.Trim(name, "-"); name == "" {
-		return b.Commit
-	}
-	return name[:min(len(name), 60)] + "-g" + b.Commit[:16]
+	name = strings.Trim(name, "-")
+	return name[:min(len(name), 60)]
 }
 
 // parseMerge reads the output of merge-tree -z: the tree, then "mode object stage TAB path" of the
@@ -281,9 +348,15 @@ func parseMerge(text string) (tree string, conflicts []Conflict, err error) {
 		if !ok {
 			continue
 		}
+		kind = strings.TrimSuffix(kind, ")")
 		for i := range conflicts {
-			if c := &conflicts[i]; c.Kind == "" && slices.Contains(paths, c.Path) {
-				c.Kind = strings.TrimSuffix(kind, ")")
+			c := &conflicts[i]
+			if !slices.Contains(paths, c.Path) {
+				continue
+			}
+			c.Kind = cmp.Or(c.Kind, kind)
+			if kind == "file/directory" || strings.HasPrefix(kind, "distinct") {
+				c.Beside = cmp.Or(c.Beside, besideWhich(c.Path, paths))
 			}
 		}
 	}
@@ -293,13 +366,23 @@ func parseMerge(text string) (tree string, conflicts []Conflict, err error) {
 	return tree, conflicts, nil
 }
 
-// Marker is a line that begins or ends a conflict.
-type Marker struct {
-	Path string
-	Line int // from 1
+// besideWhich returns the one of the paths in a message of git beside which it has put a file; "" if there is none.
+func besideWhich(file string, paths []string) string {
+	for _, p := range paths {
+		if strings.HasPrefix(file, p+"~") {
+			return p
+		}
+	}
+	return ""
 }
 
-// Markers returns the conflict markers that are left in a commit that resolves conflicts.
+// Marker is a line that begins or ends a conflict, or a file that git has put beside another one.
+type Marker struct {
+	Path string
+	Line int // from 1; 0: the whole file
+}
+
+// Markers returns the conflict markers, and the files that git has put beside others, that are left in a commit that resolves conflicts.
 func (s *Store) Markers(ctx context.Context, commit string, conflicts []Conflict) ([]Marker, error) {
 	if err := checkCommits(commit); err != nil {
 		return nil, err
@@ -310,7 +393,34 @@ func (s *Store) Markers(ctx context.Context, commit string, conflicts []Conflict
 		all = append(all, left...)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.git.eachEntry(ctx, commit, pathsBeside(conflicts), func(_, path string) error {
+		all = append(all, Marker{Path: path})
+		return nil
+	})
 	return all, err
+}
+
+// pathsBeside returns the files that git has put beside others.
+func pathsBeside(conflicts []Conflict) (paths []string) {
+	for _, c := range conflicts {
+		if c.Beside != "" {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}
+
+// PlacesOf returns the paths that conflict, without those that git has made for its own use.
+func PlacesOf(conflicts []Conflict) (paths []string) {
+	for _, c := range conflicts {
+		if path := cmp.Or(c.Beside, c.Path); !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 func pathsOf(conflicts []Conflict) (paths []string) {
@@ -407,8 +517,12 @@ func (w *Workspace) Markers(ctx context.Context, conflicts []Conflict) ([]Marker
 	}
 	defer root.Close()
 	var all []Marker
+	beside := pathsBeside(conflicts)
 	for _, path := range pathsOf(conflicts) {
 		info, err := root.Lstat(filepath.FromSlash(path))
+		if err == nil && slices.Contains(beside, path) {
+			all = append(all, Marker{Path: path})
+		}
 		if err != nil || !info.Mode().IsRegular() { // deleted, or something else by now
 			continue
 		}

@@ -237,16 +237,73 @@ func TestAboutConflicts(t *testing.T) {
 	f.no(err)
 	got := map[string]string{}
 	for _, c := range m.Conflicts {
-		path, _, _ := strings.Cut(c.Path, "~")
-		got[path] = m.About(c)
+		got[c.Path] = m.About(c)
 	}
 	for path, want := range map[string]string{
 		"gone": "deleted in y and modified in x; the directory has the file of x", "to": "renamed in x and deleted in y; the directory has the file of x",
-		"bin": "a file that git does not merge line by line, changed in x and in y; the directory has the file of x", "new": "added in x and in y", "d": "a file in x and a directory in y",
+		"bin": "a file that git does not merge line by line, changed in x and in y; the directory has the file of x", "new": "added in x and in y", "d~x": "a file in x and a directory in y; this is d of x: move or remove it",
 		"both": "renamed in x and in y, each to another name", "both.x": "the other name in x", "both.y": "the other name in y",
 	} {
 		if got[path] != want {
 			t.Errorf("%s: %q, want %q", path, got[path], want)
 		}
 	}
+}
+
+// TestConflictBesideAnother merges files with directories and links, of which git puts one beside the other. It is unresolved as long as it is there.
+func TestConflictBesideAnother(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1").Commit
+	link := func(w *Workspace, name string) { f.no(os.Symlink("elsewhere", filepath.Join(w.Root, name))) }
+	wx := f.checkout(s, Attempt{"r1", "x", 1}, b)
+	f.write(filepath.Join(wx.Root, "d"), "x\n")
+	f.write(filepath.Join(wx.Root, "l"), "x\n")
+	f.write(filepath.Join(wx.Root, "e"), "x\n")
+	f.write(filepath.Join(wx.Root, "e~write-x"), "taken\n")
+	f.no(os.RemoveAll(filepath.Join(wx.Root, "dir")))
+	link(wx, "dir")
+	x := Branch{"write/x", f.collect(wx)}
+	wy := f.checkout(s, Attempt{"r1", "y", 1}, b)
+	for _, name := range []string{"d/a", "e/a", "dir/b.txt"} {
+		f.write(filepath.Join(wy.Root, name), "y\n")
+	}
+	link(wy, "l")
+	y := Branch{"y", f.collect(wy)}
+	m, err := s.Merge(t.Context(), "r1", b, []Branch{x, y})
+	f.no(err)
+	var paths, about []string
+	for _, c := range m.Conflicts {
+		paths, about = append(paths, c.Path), append(about, m.About(c))
+	}
+	names := strings.ReplaceAll(strings.Join(paths, " "), x.Commit[:16], "ID")
+	if want := "dir/b.txt dir~write-x d~write-x e~write-x-gID l l~write-x"; names != want {
+		t.Errorf("the conflicts are %s, want %s", names, want)
+	}
+	if places := strings.Join(PlacesOf(m.Conflicts), " "); places != "dir/b.txt dir d e l" {
+		t.Errorf("they are in %s", places)
+	}
+	if want := "different kinds of files in write/x and in y; this is l of write/x: move or remove it"; about[len(about)-1] != want {
+		t.Errorf("%q, want %q", about[len(about)-1], want)
+	}
+	w := f.checkout(s, Attempt{"r1", "resolve", 1}, m.Commit)
+	for _, left := range []int{4, 0} {
+		if left == 0 {
+			for _, c := range m.Conflicts {
+				if c.Beside != "" {
+					f.no(os.Remove(filepath.Join(w.Root, c.Path)))
+				}
+			}
+		}
+		here, err := w.Markers(t.Context(), m.Conflicts)
+		f.no(err)
+		commit, err := w.Collect(t.Context(), "work")
+		f.no(err)
+		all, err := s.Markers(t.Context(), commit, m.Conflicts)
+		f.no(err)
+		if len(all) != left || !slices.Equal(all, here) || left > 0 && all[0] != (Marker{Path: "dir~write-x"}) {
+			t.Errorf("%v and %v are left, want %d", all, here, left)
+		}
+	}
+	f.no(w.Close())
 }
