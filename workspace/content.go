@@ -124,6 +124,23 @@ func (s *Store) hidden(ctx context.Context, q *quarantine, moves []move) (name s
 	return name, err
 }
 
+// filterOf returns a filter that the user's git applies to one of some files; "" if there is none. It is only for a message, so errors do not matter.
+func (s *Store) filterOf(ctx context.Context, paths []string) string {
+	if s.user == nil {
+		return ""
+	}
+	text, _ := s.user.input(ctx, strings.Join(paths, "\x00"), "check-attr", "--stdin", "-z", "filter")
+	for found := range slices.Chunk(records(text), 3) { // path, attribute, value
+		name := found[len(found)-1]
+		for _, key := range []string{"clean", "process"} { // without one of them, the attribute means nothing
+			if s.user.do(ctx, "config", "--get", "filter."+name+"."+key) == nil {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 // altering are the attributes that let git write other bytes than it has recorded, with the values that do that; "": any.
 var altering = map[string]string{"working-tree-encoding": "", "eol": "crlf", "ident": "set"}
 

@@ -203,3 +203,49 @@ func TestResetWhileItLands(t *testing.T) {
 		}
 	}
 }
+
+// TestTouchedFileWithAFilter has a file that git knows to be unchanged only after it has run a filter, which we do not do. The message says so.
+func TestTouchedFileWithAFilter(t *testing.T) {
+	const why = "x as it is in the checkout, without the filter up of .gitattributes, which Hocket does not run: run git status"
+	for _, c := range []struct {
+		how         How
+		beforeRun   bool // it is touched before the run, too
+		filter      string
+		want, edits string
+	}{
+		{AsBranch, true, "up", "the change depends on " + why + ", commit what that shows there and start the run again, or use land: patch", ""},
+		{AsCommit, true, "up", "the change depends on " + why, ""},
+		{AsPatch, true, "up", "", ""},
+		{AsBranch, false, "up", "", ""},
+		{AsCommit, false, "up", "the change does not fit " + why + ", stash what that shows there (git stash -u) and retry, or use land: branch", ""},
+		{AsPatch, false, "up", "the change conflicts with " + why + " and retry, or use land: branch", ""},
+		{AsCommit, false, "unconfigured", "your uncommitted work is in the way in x: stash it", "mine\n"},
+	} {
+		f := newFixture(t)
+		f.git(f.repo, "config", "filter.up.clean", "tr a-z A-Z")
+		f.git(f.repo, "config", "filter.up.smudge", "tr A-Z a-z")
+		f.put(".gitattributes", "x filter="+c.filter+"\n")
+		f.put("x", "text\n")
+		touch := func(ago time.Duration) {
+			at := time.Now().Add(-ago)
+			f.no(os.Chtimes(filepath.Join(f.repo, "x"), at, at))
+		}
+		touch(3 * time.Hour)
+		f.git(f.repo, "add", "-A")
+		f.git(f.repo, "commit", "-qm", "x")
+		if c.beforeRun {
+			touch(2 * time.Hour)
+		}
+		s := f.open()
+		b := f.capture(s, "r1")
+		commit := f.change(s, "step", b.Commit, map[string]string{"x": "more\n"})
+		touch(time.Hour)
+		if c.edits != "" {
+			f.put("x", c.edits)
+		}
+		_, err := s.Plan(t.Context(), Landing{ID: "land", Run: "r1", How: c.how, Branch: "new", Base: b.Commit, Commit: commit}, 1000)
+		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.HasPrefix(err.Error(), c.want)) {
+			t.Errorf("%s, touched before the run: %t: %v, want %q", c.how, c.beforeRun, err, c.want)
+		}
+	}
+}

@@ -74,15 +74,25 @@ type LandConflictError struct {
 	InTheWay bool
 	// Ignored means that the change is of files that git ignores, which were included in the workspace. They fit as a patch.
 	Ignored bool
+	// Filter is a filter that the user's git applies to one of the files; "": none. We run no filters. So a file that is not known to be
+	// unchanged by its time may look as if the user had changed it, although git status shows nothing.
+	Filter string
 	// Mergeable means that git apply -3 can merge the change in the checkout once nothing there is uncommitted.
 	Mergeable bool
 }
 
 func (e *LandConflictError) Error() string {
 	files := shownAll(PlacesOf(e.Conflicts), maxListed)
+	filtered := fmt.Sprintf("%s as it is in the checkout, without the filter %s of .gitattributes, which Hocket does not run: run git status", files, Shown(e.Filter))
 	switch {
 	case e.Ignored:
 		return "the change includes " + files + ", which git ignores, so it cannot be committed: have the steps leave that as it is, or use land: patch"
+	case e.Filter != "" && e.InTheWay:
+		return "the change does not fit " + filtered + ", stash what that shows there (git stash -u) and retry, or use land: branch"
+	case e.Filter != "" && e.Uncommitted:
+		return "the change depends on " + filtered + ", commit what that shows there and start the run again, or use land: patch"
+	case e.Filter != "":
+		return "the change conflicts with " + filtered + " and retry, or use land: branch"
 	case e.InTheWay:
 		return "your uncommitted work is in the way in " + files + ": stash it (git stash -u) and retry, or use land: branch"
 	case e.Uncommitted:
@@ -176,6 +186,9 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 	var conflict *LandConflictError
 	if errors.As(err, &conflict) {
 		conflict.Mergeable = !slices.ContainsFunc(conflict.Conflicts, func(f Conflict) bool { return !s.mergeable(ctx, f) })
+		if l.How == AsPatch || !conflict.WithCheckout() { // otherwise it conflicts with a commit
+			conflict.Filter = s.filterOf(ctx, PlacesOf(conflict.Conflicts))
+		}
 	}
 	if err == nil && l.How != AsBranch { // a branch changes no files
 		if err = s.checkPaths(p.Diff); err == nil {
