@@ -25,8 +25,8 @@ type Front struct {
 	// Stalled is told what the run lacks to go on by itself, such as a worker, and "" when it goes on; nil:
 	// nobody wants to know.
 	Stalled func(why string)
-	// Warn is told what goes wrong and does not concern the run, such as a collector of spans that does not answer; nil:
-	// nobody wants to know.
+	// Warn is told what goes wrong and is not recorded, such as a collector of spans that does not answer, and what is taken back of a
+	// landing after the run has ended; nil: nobody wants to know.
 	Warn func(text string)
 	// Leave, when it is closed, means that nothing new starts: attempts in progress may end, and then
 	// Drive returns an *[InterruptedError]. Nil means never.
@@ -75,7 +75,7 @@ func (r *Run) Resume(ctx context.Context) error {
 		exported := r.exported(nil)
 		result, err := r.d.Drive(ctx, r.id, work)
 		exported()
-		r.retain(ctx, result)
+		r.retain(ctx, result, nil)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.result, r.err = result, err
@@ -108,7 +108,7 @@ func (r *Run) drive(ctx context.Context, f Front) (engine.Result, error) {
 	exported := r.exported(f.Warn)
 	result, err := r.d.Drive(ctx, r.id, w)
 	exported()
-	r.retain(ctx, result)
+	r.retain(ctx, result, f.Warn)
 	return result, err
 }
 

@@ -130,9 +130,11 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	}
 	forked := r.p.handle(r.d, made.Run)
 	forked.existed = made.Existed
-	if made.Note != "" {
-		forked.Notes = []string{made.Note}
+	notes := []string{made.Note}
+	if spec.Replace != nil { // this one is cancelled
+		notes = append(notes, r.withdrawn(ctx))
 	}
+	forked.Notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 	for _, address := range was.repeatedFrom(append([]string{spec.Address}, spec.Also...)) {
 		if spec.Output == nil || address != spec.Address {
 			forked.Notes = append(forked.Notes, fmt.Sprintf("%q may have its effect once more: it must happen once, and has happened, or may have", address))

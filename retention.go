@@ -102,12 +102,15 @@ func (p *Project) Compact(ctx context.Context) error {
 	return d.Compact(ctx)
 }
 
-// retain deletes what is not needed after a run has ended: its messages, and old runs as configured.
-func (r *Run) retain(ctx context.Context, res engine.Result) {
+// retain deletes what is not needed after a run has ended: its messages, and old runs as configured. It warns of what it takes back of a landing;
+// warn may be nil.
+func (r *Run) retain(ctx context.Context, res engine.Result, warn func(text string)) {
 	if !res.Status.Done() {
 		return
 	}
-	_, _ = r.withdraw(ctx) // whatever captures the project next tries again
+	if note := r.withdrawn(ctx); note != "" && warn != nil {
+		warn(note)
+	}
 	// What was made stays in the store. Other runs may have ended without a process that drove them. Collect tries again.
 	_ = r.p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return over || w.Run == r.id })
 	_ = r.forgetMessages()

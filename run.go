@@ -486,18 +486,37 @@ func (r *Run) question(ctx context.Context, id string) (found *Question, err err
 	return found, nil
 }
 
-// Cancel ends the run and everything that it started.
+// Cancel ends the run and everything that it started. Of a run that has ended it takes back what that has landed only partly, and reports
+// how the run had ended; if there is nothing to take back, the error is a *[RefusedError].
 func (r *Run) Cancel(ctx context.Context, reason string) (Receipt, error) {
 	receipt, err := r.d.Act(ctx, r.id, &engine.CancelAsked{By: r.p.owner.By, Via: r.p.owner.Via, Reason: reason})
-	if err == nil && receipt.Status.Done() {
-		_ = r.forgetMessages()
-		note, err := r.withdraw(ctx)
-		if err != nil { // the run is cancelled all the same, and whatever captures the project tries again
-			note = err.Error()
-		}
-		receipt.Note = strings.Trim(receipt.Note+"\n"+note, "\n")
+	switch {
+	case errors.As(err, new(*RefusedError)):
+		return r.cancelAgain(ctx, err)
+	case err != nil || !receipt.Status.Done(): // whoever drives it does the rest
+		return receipt, err
 	}
-	return receipt, err
+	_ = r.forgetMessages()
+	receipt.Note = strings.Trim(receipt.Note+"\n"+r.withdrawn(ctx), "\n")
+	return receipt, nil
+}
+
+// cancelAgain is Cancel for a run that refuses it. The process that cancelled it first may have been killed before it took back what
+// the run had landed.
+func (r *Run) cancelAgain(ctx context.Context, refused error) (Receipt, error) {
+	info, err := r.d.Info(ctx, r.id)
+	if err != nil || !hasEnded(info) {
+		return Receipt{}, refused
+	}
+	_ = r.forgetMessages()
+	note, err := r.withdraw(ctx)
+	if note == "" && err == nil {
+		err = refused
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	return Receipt{Status: info.Status, Note: note}, nil
 }
 
 // Raise raises limits of the run. Zero fields do not change anything.

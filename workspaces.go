@@ -278,15 +278,8 @@ func (r *Run) OpenWorkspace(ctx context.Context, m Made) (string, error) {
 
 // withdraw takes back what the run has landed only partly, because its process was killed, and says so.
 func (r *Run) withdraw(ctx context.Context) (note string, err error) {
-	if len(workspace.Unfinished(r.p.workspaceDir(), r.id)) == 0 { // nearly always
-		return "", nil
-	}
-	pin, err := r.pinned(ctx)
-	if err != nil {
-		return "", err
-	}
-	p, err := r.p.at(r.id, pin.Dir)
-	if err != nil {
+	p, err := r.partlyLanded(ctx)
+	if p == nil || err != nil {
 		return "", err
 	}
 	store, err := p.workspaces(ctx)
@@ -299,6 +292,38 @@ func (r *Run) withdraw(ctx context.Context) (note string, err error) {
 		notes = append(notes, e.String())
 	}
 	return strings.Join(notes, "\n"), err
+}
+
+// withdrawn is withdraw after the end of the run. That is recorded whether it succeeds or not, so what is wrong with it is only said: whatever
+// captures the project tries again.
+func (r *Run) withdrawn(ctx context.Context) (note string) {
+	note, err := r.withdraw(ctx)
+	if err != nil {
+		note = strings.Trim(note+"\n"+err.Error(), "\n")
+	}
+	return note
+}
+
+// partlyLanded returns the project of the run if the run is landing something or was killed while it did, nil otherwise.
+func (r *Run) partlyLanded(ctx context.Context) (*Project, error) {
+	if len(workspace.Unfinished(r.p.workspaceDir(), r.id)) == 0 { // nearly always
+		return nil, nil //nolint:nilnil // there is none
+	}
+	pin, err := r.pinned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.p.at(r.id, pin.Dir)
+}
+
+// HalfLanded reports whether the run's process was killed while it landed a change, so that a part of that is in the checkout.
+func (r *Run) HalfLanded(ctx context.Context) (bool, error) {
+	p, err := r.partlyLanded(ctx)
+	if p == nil || err != nil {
+		return false, err
+	}
+	run, err := p.HalfLanded(ctx)
+	return run == r.id, err
 }
 
 // HalfLanded returns the run whose process was killed while it landed a change, so that a part of that is in the checkout; "" if

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -172,8 +173,14 @@ This also works if another process is driving the run, or was and has crashed.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) { return r.Cancel(ctx, reason) }
 			v.done, v.driver = "cancelled", "stops it"
+			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) {
+				receipt, err := r.Cancel(ctx, reason)
+				if receipt.Status.Done() && receipt.Status != engine.Cancelled { // only its landing was left
+					v.done = "the run had ended: " + string(receipt.Status)
+				}
+				return receipt, err
+			}
 			return a.actOn(cmd, args[0], &v)
 		},
 	}

@@ -353,13 +353,33 @@ func checkLanding(ctx context.Context, p *hocket.Project) []finding {
 	if run == "" {
 		return nil
 	}
-	remedy := "to finish it: `hocket resume " + run + "`; to take it back: `hocket cancel " + run + "`"
-	if r, err := p.Run(ctx, run); err != nil {
-		remedy = "resume or cancel the run in its project"
-	} else if info, err := r.Info(ctx); err == nil && info.Status.Done() {
-		remedy = "to take it back: `hocket runs delete " + run + "`, or start a run with workspaces"
+	remedy := "resume or cancel the run in its project"
+	if r, err := p.Run(ctx, run); err == nil {
+		remedy = landingRemedy(ctx, r)
 	}
-	return []finding{{"landing", warning, "the process of run " + run + " was killed while it landed a change, and a part of that is in your files", remedy}}
+	return []finding{{"landing", warning, halfLanded(run), remedy}}
+}
+
+// halfLanded says that a run has landed its change only partly.
+func halfLanded(run string) string {
+	return "the process of run " + run + " was killed while it landed a change, and a part of that is in your files"
+}
+
+// landingRemedy says what to do about a run that has landed its change only partly.
+func landingRemedy(ctx context.Context, r *hocket.Run) string {
+	remedy := "to take it back: `hocket cancel " + r.ID() + "`"
+	if info, err := r.Info(ctx); err != nil || !info.Status.Done() {
+		remedy = "to finish it: `hocket resume " + r.ID() + "`; " + remedy
+	}
+	return remedy
+}
+
+// halfLandedText warns of a run that has landed its change only partly; "" if it has not, or if that is not known.
+func halfLandedText(ctx context.Context, r *hocket.Run, style view.Style) string {
+	if half, err := r.HalfLanded(ctx); !half || err != nil {
+		return ""
+	}
+	return style.Paint(view.Yellow, "warning") + ": " + halfLanded(r.ID()) + "\n    " + landingRemedy(ctx, r) + "\n"
 }
 
 // lowDisk is the free space under which a long run may fail.

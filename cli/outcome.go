@@ -127,7 +127,11 @@ func (a *app) failedText(ctx context.Context, d *drive, res engine.Result) strin
 	}
 	switch first.Agent {
 	case workflow.LandAgent:
-		b.WriteString("nothing has landed; what the steps have made is kept\n")
+		if half := halfLandedText(ctx, d.run, a.errStyle); half != "" {
+			b.WriteString(half)
+		} else {
+			b.WriteString("the change has not landed; what the steps have made is kept\n")
+		}
 	case workflow.MergeAgent:
 		b.WriteString("what the steps have made is kept; a plan with another on_conflict can continue\n")
 	}

@@ -53,6 +53,8 @@ type shownTail struct {
 	Stalled string    `json:"stalled,omitempty"` // what it lacks to go on by itself, such as a worker
 	Made    *madeText `json:"made,omitempty"`    // if a model wrote the workflow
 
+	HalfLanded bool `json:"half_landed,omitempty"` // its process was killed while it landed a change
+
 	Plan    *hocket.PlanChange `json:"plan,omitempty"` // the newest one, if it was changed
 	Waiting []waitingFor       `json:"waiting"`
 }
@@ -84,7 +86,11 @@ func (a *app) printShown(ctx context.Context, r *hocket.Run, s *hocket.State) er
 	if err != nil {
 		return err
 	}
-	tail := shownTail{runTail: newTail(s.Result), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Stalled: s.Stalled, Made: newMade(made), Plan: s.Plan, Waiting: a.waitingList(s)}
+	half, err := r.HalfLanded(ctx)
+	if err != nil {
+		return err
+	}
+	tail := shownTail{HalfLanded: half, runTail: newTail(s.Result), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Stalled: s.Stalled, Made: newMade(made), Plan: s.Plan, Waiting: a.waitingList(s)}
 	return a.printRun(ctx, r, head, unsentSteps(s.Result.Steps), tail)
 }
 
@@ -149,9 +155,11 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 		b.WriteString("\n" + table.Draw(style))
 		b.WriteString(artifactText(ctx, r, res.Steps, style))
 	}
-	if len(res.Warnings) > 0 {
+	landing := halfLandedText(ctx, r, style)
+	if len(res.Warnings) > 0 || landing != "" {
 		b.WriteString("\n")
 	}
+	b.WriteString(landing)
 	for _, w := range res.Warnings {
 		b.WriteString(style.Paint(view.Yellow, "warning") + ": " + indentLines(w) + "\n")
 	}

@@ -69,7 +69,7 @@ steps:
 	says(got, "Nothing has landed: branch topic exists already: rename or remove it, or choose another name. Try again?")
 	says(run("hocket", "diff", id), "+two")
 	got = run("hocket", "answer", id, "ship", "reject", "--resume")
-	says(got, "\nnothing has landed; what the steps have made is kept\n  hocket show "+id+"\n  hocket diff "+id+"\n")
+	says(got, "\nthe change has not landed; what the steps have made is kept\n  hocket show "+id+"\n  hocket diff "+id+"\n")
 	run("git", "branch", "-m", "topic", "other")
 	says(run("hocket", "retry", id), "as the new branch topic?")
 

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
 // killedLanding returns a run that was killed when it had changed the files and the index, and git was about to move the branch: that
@@ -101,6 +103,64 @@ func TestKilledLandingIsTakenBack(t *testing.T) {
 			t.Errorf("%s commits", got)
 		}
 	}
+}
+
+// TestKilledCancelIsRepeated kills also the command that cancels such a run, before it takes anything back. Everything says what is left,
+// and whatever is done with the run then takes that back.
+func TestKilledCancelIsRepeated(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for _, end := range []string{"cancel", "resume"} {
+		p, run, unlock := killedLanding(t, true)
+		unlock()
+		p.killCancel(run)
+		half := "the process of run " + run + " was killed while it landed a change, and a part of that is in your files"
+		for _, verb := range [][]string{{"doctor"}, {"show", run}} {
+			if got := p.call(verb...); !strings.Contains(got.out, half) || !strings.Contains(got.out, "to take it back: `hocket cancel "+run+"`") || strings.Contains(got.out, "to finish it") {
+				t.Errorf("%s: %s%s", verb, got.out, got.err)
+			}
+		}
+		if got := p.call("show", run, "--json"); !strings.Contains(got.out, `"half_landed":true`) {
+			t.Errorf("show: %s%s", got.out, got.err)
+		}
+		back := "the landing of run " + run + ", whose process was killed, was taken back"
+		got := p.call(end, run)
+		if !strings.Contains(got.err, back) || end == "cancel" && got.code != 0 {
+			t.Errorf("%s: %d %s%s", end, got.code, got.out, got.err)
+		}
+		if got := p.git("status", "--porcelain"); got != "" {
+			t.Errorf("%s has left %s", end, got)
+		}
+		if got := p.call("show", run); strings.Contains(got.out, "landed a change") {
+			t.Errorf("show: %s%s", got.out, got.err)
+		}
+		if got := p.call("cancel", run); got.code != 2 || !strings.Contains(got.err, "nothing was recorded") {
+			t.Errorf("cancelled once more: %d %s%s", got.code, got.out, got.err)
+		}
+	}
+}
+
+// killCancel kills a process that cancels a run as soon as that is recorded.
+func (p project) killCancel(run string) {
+	p.t.Helper()
+	notes, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "hocket", "landings", "*.landing"))
+	if err != nil || len(notes) != 1 {
+		p.t.Fatalf("the landings are %v, %v", notes, err)
+	}
+	var lock *filelock.Lock // so that it waits then
+	await(p.t, "the git command of the landing has ended", func() bool {
+		lock, err = filelock.Take(strings.TrimSuffix(notes[0], ".landing") + ".lock")
+		return err == nil
+	})
+	defer lock.Release()
+	cmd := p.command(p.t.Context(), "cancel", run)
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	await(p.t, "it is cancelled", func() bool { return strings.HasPrefix(p.outcome(run), "{\n \"Status\": \"cancelled\"") })
+	if err := cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	_ = cmd.Wait()
 }
 
 // TestGitOutlivesLanding kills only the run. Git goes on, so whoever cancels the run waits for it, and the landing is complete.
