@@ -95,6 +95,56 @@ func TestSavedBesideBeforeTheNextAttempt(t *testing.T) {
 	}
 }
 
+// TestNextAttemptFindsNothingBeside has an attempt that leaves files beside its workspace under names that Hocket uses there, and a .git that
+// is replaced. The next one finds nothing of that, a person still does, and it goes with the workspace.
+func TestNextAttemptFindsNothingBeside(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	names := []string{
+		"cache", "beside.agent", "beside.agent-7", "git.agent-2", "index.agent", "commands.agent", ".DS_Store", "fresh", goneName, "left-1",
+		seenName, filesNote, timeName, removedName, markerName + newSuffix, "seen.mine",
+	}
+	for n := 1; n <= 3; n++ {
+		w := f.checkout(s, Attempt{"r1", "step", n}, b.Commit)
+		entries, err := os.ReadDir(w.home)
+		f.no(err)
+		for _, e := range entries {
+			if e.Name() != "tree" && e.Name() != markerName && e.Name() != indexName && e.Name() != "NOTES.txt" {
+				t.Errorf("attempt %d finds %s", n, e.Name())
+			}
+		}
+		for i, name := range names {
+			if i%2 == 0 {
+				name += "/deep/a.txt"
+			}
+			f.write(filepath.Join(w.home, filepath.FromSlash(name)), "of the step")
+		}
+		f.no(os.Chmod(filepath.Join(w.home, "cache"), 0o500))
+		f.no(os.RemoveAll(filepath.Join(w.Root, ".git")))
+		f.write(filepath.Join(w.Root, ".git"), "of the step")
+		f.collect(w)
+		f.write(filepath.Join(w.home, "NOTES.txt"), "mine\n")
+	}
+	kept := 0
+	for _, text := range listing(t, filepath.Join(f.state, asideName)) {
+		if strings.HasSuffix(text, "of the step") {
+			kept++
+		}
+	}
+	if want := 2 * (len(names) + 1); kept != want {
+		t.Errorf("%d files of two attempts are kept, not %d: %v", kept, want, listing(t, filepath.Join(f.state, asideName)))
+	}
+	f.no(s.Clean(t.Context(), func(Info) bool { return true }))
+	if left := listing(t, filepath.Join(f.state, asideName)); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	f.no(s.Release(t.Context(), "r1"))
+	if got := f.read(f.state, "work", "r1", "step", "NOTES.txt"); got != "mine\n" {
+		t.Errorf("a person's file is %q", got)
+	}
+}
+
 // TestReplacedHome has a step that puts a link to a directory of the user in place of its own, or of the one above it. Nothing there is
 // touched.
 func TestReplacedHome(t *testing.T) {

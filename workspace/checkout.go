@@ -58,6 +58,8 @@ func (a Attempt) roundRef(n int) string {
 //	NAME.mine       the same if it may be of a person
 //	beside.agent    what an agent has created beside the workspace
 //
+// What agents have left there goes elsewhere before the next attempt, see [Workspace.moveSetAside].
+//
 // Everything else there is somebody's own, see [Info.Left]. Who adds a name also adds it to ownFiles or isOurs.
 type Workspace struct {
 	Attempt
@@ -256,7 +258,10 @@ func (w *Workspace) create(ctx context.Context) error {
 		return err
 	}
 	rest := []string{index, notesIn(w.home), filepath.Join(w.home, removedName)}
-	var err error
+	err := w.moveSetAside()
+	if err != nil {
+		return err
+	}
 	if w.beside, err = leftIn(w.home); err != nil {
 		return err
 	}
@@ -447,19 +452,23 @@ func (w *Workspace) leave() error {
 	return err
 }
 
-// setBesideAside renames what the agent has created beside the workspace: the next attempt does not find it there, and it goes with the rest.
+// setBesideAside renames what the agent has created beside the workspace, whatever its name: before the next attempt, it goes elsewhere.
 // What was there before, or appears later, is a person's. So may be everything when an attempt goes on in its directory.
 func (w *Workspace) setBesideAside(home *os.Root) error {
 	if !w.fresh {
 		return nil
 	}
+	_, missing := home.Lstat(filepath.Base(w.Root))
 	entries, err := fs.ReadDir(home.FS(), ".")
 	agents := aside{at: home, as: "beside" + byAgent}
-	for _, name := range others(entries) {
-		if !slices.Contains(w.beside, filepath.Join(w.home, name)) {
-			_, wrong := agents.take(name)
-			err = errors.Join(err, ignoreMissing(wrong))
+	for _, e := range entries {
+		name := e.Name()
+		needed := name == filepath.Base(w.Root) || ownFiles[name] || name == goneName && missing != nil // that may have the agent's work
+		if needed || isSetAside(name) || slices.Contains(w.beside, filepath.Join(w.home, name)) {
+			continue
 		}
+		_, wrong := agents.take(name)
+		err = errors.Join(err, ignoreMissing(wrong))
 	}
 	return err
 }

@@ -182,7 +182,12 @@ func isOurs(e fs.DirEntry) bool {
 	if _, found := ownFiles[e.Name()]; found {
 		return e.Type().IsRegular()
 	}
-	what, after, aside := strings.Cut(e.Name(), byAgent)
+	return isSetAside(e.Name())
+}
+
+// isSetAside reports whether something in the directory of a workspace was set aside because an agent has left it.
+func isSetAside(name string) bool {
+	what, after, aside := strings.Cut(name, byAgent)
 	number, numbered := strings.CutPrefix(after, "-")
 	_, err := strconv.ParseUint(number, 10, 64)
 	_, found := ownFiles[what]
