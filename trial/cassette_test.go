@@ -211,6 +211,32 @@ func TestFileNamesThatAreNotUTF8(t *testing.T) {
 	}
 }
 
+// A file whose name means something else on other systems is refused when it is recorded, rather than when the cassette is read, and a copy of
+// a run says why it does without it.
+func TestFileNamesOfOtherSystems(t *testing.T) {
+	for _, name := range []string{"a:b", `a\b`} {
+		if os.WriteFile(filepath.Join(t.TempDir(), name), nil, 0o644) != nil {
+			t.Skip("the file system has no such names")
+		}
+		root := project(t, map[string]string{
+			"fix.yml":               "name: fix\nsteps: [{id: fix, agent: coder, workspace: own, prompt: Fix}]\n",
+			".hocket/tests/fix.yml": "workflow: fix.yml\ncases: [{name: a, cassette: cassettes/fix.yml}]\n",
+		})
+		c := &coder{says: func(task *agent.Task) (string, error) {
+			return "ok", os.WriteFile(filepath.Join(task.Dir, name), nil, 0o644)
+		}}
+		why := fmt.Sprintf("contains the character %q, which not all systems allow in names", name[1])
+		o := run(t, root, trial.Options{Host: c.host(), Mode: trial.Record})[0]
+		if got := failures(o); !strings.Contains(got, fmt.Sprintf("fix cannot be recorded: the path %q %s; have the step use another name, or give it a reply", name, why)) || o.Written != "" {
+			t.Error(got)
+		}
+		_, _, notes := copyOf(t, root, "fix.yml", c.host())
+		if want := "the change of " + name + " is not in the cassette: its name " + why; !strings.Contains(strings.Join(notes, "\n"), want) {
+			t.Errorf("notes %q, want %s", notes, want)
+		}
+	}
+}
+
 // A placeholder for a part of a secret does not hide the rest of it.
 func TestSecretsWithWhatHasPlaceholders(t *testing.T) {
 	for _, value := range []string{"postgres://app:S3cretPassw0rd@localhost:54321/prod", "s3cr3t⟨t0k3n⟩value", "s3cr3t-hocket-test-run-value"} {

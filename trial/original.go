@@ -256,7 +256,7 @@ func edited(dir string, files cassette.Files, c *agent.FileChange) string {
 	}
 	switch {
 	case projectfile.CheckPath(path) != nil:
-		return "it is outside of the project"
+		return unfitPath(projectfile.CheckPath(path))
 	case c.Cut > 0 || c.Change != agent.Deleted && c.Old == "" && c.New == "":
 		return "the agent did not say what it wrote"
 	case c.Change == agent.Deleted && !exists:

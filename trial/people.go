@@ -205,11 +205,12 @@ func (p *player) watch(q *engine.Question) func() []cassette.Change {
 	before, err := cassette.ReadFiles(dir)
 	return func() []cassette.Change {
 		after, wrong := cassette.ReadFiles(dir)
-		if wrong = cmp.Or(err, wrong); wrong != nil {
+		changes := before.Hide(p.places).Changes(after.Hide(p.places))
+		if wrong = cmp.Or(err, wrong, cassette.CheckRecorded(changes)); wrong != nil {
 			p.report(&p.problems, Problem{Summary: fmt.Sprintf("how the conflicts of %s were resolved cannot be recorded: %v", q.Address, wrong), Detail: "add " + q.Node + " to `replies`, with the `files` that it leaves"})
 			return nil
 		}
-		return before.Hide(p.places).Changes(after.Hide(p.places))
+		return changes
 	}
 }
 

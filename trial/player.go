@@ -390,13 +390,17 @@ func (u *understudy) record(ctx context.Context, task *agent.Task, request casse
 	began := u.clock.Now()
 	res, failure := u.alone(ctx, task, log)
 	after, err := cassette.ReadFiles(task.Dir)
+	changes := before.Hide(u.places).Changes(after.Hide(u.places))
+	if err == nil {
+		err = cassette.CheckRecorded(changes)
+	}
 	if err != nil {
 		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s cannot be recorded: %v", task.Address, err)})
 	}
 	now := u.clock.Now()
 	made.Reply = cassette.Reply{
 		Output: u.places.Hide(res.Output), Usage: res.Usage, Took: cassette.Rounded(now.Sub(began)),
-		Error: cassette.FailureOf(failure, now, u.places), Files: before.Hide(u.places).Changes(after.Hide(u.places)),
+		Error: cassette.FailureOf(failure, now, u.places), Files: changes,
 	}
 	if ctx.Err() != nil {
 		made.Reply = cassette.Reply{Error: &cassette.Failure{Kind: cassette.Cancelled}}

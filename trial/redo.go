@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -135,7 +136,7 @@ func (u *understudy) repeat(ctx context.Context, task *agent.Task, found *casset
 func unfit(path string, f *hocket.FileVersion) string {
 	switch {
 	case projectfile.CheckPath(path) != nil:
-		return "it is outside of the project"
+		return unfitPath(projectfile.CheckPath(path))
 	case !utf8.ValidString(path):
 		return "its name is not UTF-8"
 	case f == nil:
@@ -145,4 +146,13 @@ func unfit(path string, f *hocket.FileVersion) string {
 		return "it is too large"
 	}
 	return ""
+}
+
+// unfitPath says why a path that [projectfile.CheckPath] refuses cannot be in a cassette.
+func unfitPath(refused error) string {
+	var character *projectfile.CharacterError
+	if errors.As(refused, &character) {
+		return "its name " + character.Why()
+	}
+	return "it is outside of the project"
 }

@@ -16,13 +16,29 @@ func CheckPath(name string) error {
 	switch {
 	case name == "" || name == ".":
 		return errors.New("the path is empty")
-	case strings.ContainsAny(name, "\\:\x00") || path.IsAbs(name) || path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)):
+	case path.IsAbs(name) || path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)):
 		return fmt.Errorf("the path %q leaves the directory, or is not in its plain form", name)
+	}
+	if i := strings.IndexAny(name, "\\:\x00"); i >= 0 { // on Windows, these can lead elsewhere
+		return &CharacterError{name, name[i]}
 	}
 	if InGit(name) {
 		return fmt.Errorf("the path %q is in a repository of git", name)
 	}
 	return nil
+}
+
+// CharacterError reports that a path has a character that means something else on another system.
+type CharacterError struct {
+	Path      string
+	Character byte
+}
+
+func (e *CharacterError) Error() string { return fmt.Sprintf("the path %q %s", e.Path, e.Why()) }
+
+// Why returns what is wrong with the path, without the path.
+func (e *CharacterError) Why() string {
+	return fmt.Sprintf("contains the character %q, which not all systems allow in names", e.Character)
 }
 
 // InGit reports whether a path, with slashes, leads into what git keeps of a repository.

@@ -92,6 +92,16 @@ func ReadFiles(dir string) (Files, error) {
 	return files, err
 }
 
+// CheckRecorded returns an error if a cassette that has these changes could not be read again.
+func CheckRecorded(changes []Change) error {
+	for _, c := range changes {
+		if err := projectfile.CheckPath(c.Path); err != nil {
+			return fmt.Errorf("%w; have the step use another name, or give it a reply", err)
+		}
+	}
+	return nil
+}
+
 // Digest returns the digest of all files.
 func (f Files) Digest() string { return f.Listing().Digest() }
 
