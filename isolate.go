@@ -355,6 +355,9 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 		c.close(w)
 		_ = ports.Release() // they are free when this process has ended
 	})
+	if err := c.store.NotePorts(w.Attempt, ports.First); err != nil {
+		return unprepared(err)
+	}
 	ctx = w.Noting(process.WithPort(ctx, ports.First))
 	if err := c.prepare(ctx, w); err != nil {
 		return unprepared(err)

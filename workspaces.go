@@ -157,6 +157,15 @@ func (r *Run) ChangesSince(ctx context.Context, address string, attempt, most in
 	return store.Changes(ctx, base, to, most)
 }
 
+// FirstPort returns the first of the ports that an attempt had in its workspace. The error is a *[NoWorkspaceError] if it had none.
+func (r *Run) FirstPort(ctx context.Context, address string, attempt int) (int, error) {
+	store, _, _, err := r.made(ctx, Made{Address: address, Attempt: attempt})
+	if err != nil {
+		return 0, err
+	}
+	return store.FirstPort(workspace.Attempt{Run: r.id, Address: address, Number: attempt})
+}
+
 // Files returns some files of the workspace that a step has made, by path; those that are not in it are missing. Contents have at most so
 // many bytes.
 func (r *Run) Files(ctx context.Context, address string, paths []string, most int) (map[string]*FileVersion, error) {

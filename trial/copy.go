@@ -27,7 +27,7 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	if !s.Status.Done() {
 		return nil, nil, nil, fmt.Errorf("run %s is not over", run.ID())
 	}
-	from := &original{run: run, root: p.Root(), rounds: map[string][][]hocket.FileChange{}}
+	from := &original{run: run, places: placesOf(run), rounds: map[string][][]hocket.FileChange{}}
 	outcomes, err := from.outcomes(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -37,7 +37,7 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	made.Expect = Expect{Status: s.Result.Status}
 	switch text := workflow.FormatText(s.Result.Output); {
 	case s.Result.Output == nil:
-	case (&cassette.Places{Run: runID}).Show(from.places().Hide(text)) == text: // as in a test
+	case (&cassette.Places{Run: runID}).Show(from.places.Hide(text)) == text: // as in a test
 		made.Expect.Output = &Match{Value: s.Result.Output}
 	default:
 		from.notes = append(from.notes, "the test does not check the output, because it contains the id, a path or a port of the run, which differ in a test")

@@ -120,6 +120,21 @@ func TestCopyOfPortsAndBrackets(t *testing.T) {
 	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
 }
 
+// The ports of workspaces have placeholders, as in a recording.
+func TestCopyOfPortsOfWorkspaces(t *testing.T) {
+	root := project(t, map[string]string{"flow.yml": `name: flow
+steps:
+  - {id: serve, agent: shell, workspace: own, output: url, config: {command: 'echo "http://localhost:$HOCKET_PORT/ and $((HOCKET_PORT + 3))"; echo $HOCKET_PORT > port.txt'}}
+  - {id: look, agent: coder, prompt: "Look at ${url}"}
+`})
+	c := &coder{says: func(*agent.Task) (string, error) { return "ok", nil }}
+	tape, _, _ := copyOf(t, root, "flow.yml", c.host())
+	if strings.Count(tape, "http://localhost:⟨port of serve⟩/ and ⟨port of serve+3⟩") != 2 || !strings.Contains(tape, "⟨port of serve⟩\n") {
+		t.Error(tape)
+	}
+	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
+}
+
 // A test cannot expect a path of the run, and says so.
 func TestCopyOfAnOutputWithAPath(t *testing.T) {
 	root := project(t, map[string]string{"where.yml": "name: where\nsteps:\n  - {id: where, agent: shell, config: {command: pwd}}\n"})

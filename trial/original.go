@@ -21,10 +21,10 @@ import (
 
 // original is the run that is copied.
 type original struct {
-	run   *hocket.Run
-	root  string
-	left  []cassette.Interaction
-	notes []string
+	run    *hocket.Run
+	places *cassette.Places // what has placeholders in the copy
+	left   []cassette.Interaction
+	notes  []string
 
 	rounds map[string][][]hocket.FileChange // what attempts changed that have resolved conflicts and go on, one list for each conflict
 
@@ -36,7 +36,7 @@ type original struct {
 
 // outcomes returns the ends of all attempts, and all answers.
 func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error) {
-	places := o.places()
+	places := o.places
 	var all []cassette.Interaction
 	began, asked, agents := map[string]time.Time{}, map[string]int{}, map[string]string{}
 	unended := map[string]cassette.Interaction{} // landings, merges and picks that asked, by address
@@ -50,6 +50,9 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 			}
 			if f.Kind == engine.AttemptStarted {
 				agents[f.Address] = f.Agent
+				if first, err := o.run.FirstPort(ctx, f.Address, f.Attempt); err == nil { // otherwise it had no workspace
+					places.AddPorts(f.Address, first)
+				}
 			}
 			continue
 		}
@@ -97,10 +100,10 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 	return all, nil
 }
 
-// places are what has placeholders in the copy.
-func (o *original) places() *cassette.Places {
-	p := o.run.Project()
-	return &cassette.Places{Run: o.run.ID(), Dir: o.root, State: p.State(), Secret: privateOf(p).Secret}
+// placesOf returns what has placeholders in the copy of a run. Its ports are added when its attempts are read.
+func placesOf(run *hocket.Run) *cassette.Places {
+	p := run.Project()
+	return &cassette.Places{Run: run.ID(), Dir: p.Root(), State: p.State(), Secret: privateOf(p).Secret}
 }
 
 // errorOf returns the error of an executor that became a fault.

@@ -127,7 +127,7 @@ func (u *understudy) repeat(ctx context.Context, task *agent.Task, found *casset
 			made[c.Path] = cassette.File{Content: c.Is.Content, Executable: c.Is.Executable}
 		}
 	}
-	maps.Copy(after, made.Hide(u.copies.places()))
+	maps.Copy(after, made.Hide(u.copies.places))
 	changes := before.Changes(after)
 	return changes, cassette.Apply(task.Dir, changes, u.places)
 }

@@ -65,9 +65,9 @@ func (w *Workspace) makeAside(root *os.Root) (dir string, err error) {
 	}
 }
 
-// removeAside removes what attempts have left beside their workspaces: of a run, or of one of its steps. A link in the way to it is not ours.
-func (s *Store) removeAside(of ...string) error {
-	dir := filepath.Join(s.dir, asideName)
+// removeIn removes what one of our directories has of a run, or of one of its steps. A link in the way to it is not ours.
+func (s *Store) removeIn(ours string, of ...string) error {
+	dir := filepath.Join(s.dir, ours)
 	for _, name := range of {
 		if isDirectory(dir) != nil {
 			return nil

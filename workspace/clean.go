@@ -244,7 +244,7 @@ func (s *Store) removeUnused(ctx context.Context, home string, remove func(Info)
 			return err
 		}
 	}
-	if err := s.removeAside(filepath.Base(filepath.Dir(home)), filepath.Base(home)); err != nil {
+	if err := s.removeIn(asideName, filepath.Base(filepath.Dir(home)), filepath.Base(home)); err != nil {
 		return err
 	}
 	if left, err := leftIn(home); err != nil || len(left) > 0 || hasTree(home) {
@@ -342,7 +342,7 @@ func (s *Store) release(ctx context.Context, run string) error {
 	for _, dir := range landings {
 		err = errors.Join(err, removeAll(dir))
 	}
-	err = errors.Join(err, s.removeAside(nameOf(run)))
+	err = errors.Join(err, s.removeIn(asideName, nameOf(run)), s.removeIn(portNotes, nameOf(run)))
 	for _, g := range s.places() {
 		err = errors.Join(err, g.deleteRefs(ctx, refsOf(run)))
 	}

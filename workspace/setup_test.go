@@ -192,6 +192,30 @@ func TestSetupKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
+// TestPortsOfAttempts asks which ports attempts have had: the usual ones, or others because those were in use.
+func TestPortsOfAttempts(t *testing.T) {
+	f := newFixture(t)
+	s, dir := f.open(), t.TempDir()
+	for n, other := range []bool{false, true, false, true} {
+		a := Attempt{"r1", "step", n/2 + 1}
+		p, err := ReservePorts(dir, a)
+		f.no(err)
+		if other {
+			first := p
+			p, err = ReservePorts(dir, a)
+			f.no(errors.Join(err, first.Release()))
+		}
+		f.no(errors.Join(s.NotePorts(a, p.First), p.Release()))
+		if first, err := s.FirstPort(a); err != nil || first != p.First || (first == usualPort(a)) == other {
+			t.Errorf("attempt %d had the ports from %d, not %d, %v", a.Number, p.First, first, err)
+		}
+	}
+	f.no(s.Release(t.Context(), "r1"))
+	if left, err := os.ReadDir(filepath.Join(f.state, portNotes)); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 func TestPorts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ports")
 	var mu sync.Mutex

@@ -19,6 +19,7 @@ import (
 //	store.git      all commits; its alternates are the objects of the user's repository. See [repository] for how it is used
 //	work/RUN/STEP  one workspace, see [Workspace]
 //	aside/RUN/STEP what its attempts have left beside it, before another one began
+//	other-ports    which ports attempts had, see [Store.NotePorts]
 //	setup          results of setup commands
 //	land           landings
 //	temp           what a call needs while it lasts
