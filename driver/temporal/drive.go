@@ -258,8 +258,12 @@ func (s *session) idle() bool {
 	if m.isQueued() { // a worker may come
 		return false
 	}
+	now := s.d.o.Now()
+	if now.Before(m.last) { // the clock here is behind that of the server
+		now = m.last
+	}
 	id, at := m.earliest()
-	return id == "" || at.Sub(s.d.o.Now()) > s.w.Patience
+	return id == "" || at.Sub(now) > s.w.Patience
 }
 
 // see shows a new event to the observer and the script.

@@ -47,6 +47,8 @@ type begin struct {
 	Heartbeat time.Duration `json:"heartbeat"`
 	Limits    continuing    `json:"limits"`
 	About     facts         `json:"about"`
+
+	started time.Time // the server's time when it started the execution
 }
 
 // check refuses what no driver sends.
@@ -66,8 +68,13 @@ func (in begin) check() error {
 	return nil
 }
 
-// flowVersion is the version of runs that begin now. A release continues runs of all earlier versions as they began.
-const flowVersion = 3
+// flowVersion is the version of runs that begin now. A release continues runs of all earlier versions as they began. What has
+// changed:
+//
+//  2. attempts without room at the beginning of an execution are recorded as begun, if they have waited in the one before
+//  3. no timeout passes while the run cannot ask for an attempt, and replies are sent until they have arrived
+//  4. only the server's clock counts, and claims of an old plan are withdrawn
+const flowVersion = 4
 
 // continuing says when a run continues in a new execution.
 type continuing struct {
@@ -143,6 +150,8 @@ type flow struct {
 	open   []expected
 	inbox  []arrival
 	stops  map[attemptKey]workflow.CancelFunc
+	claims map[string]func()          // each withdraws the claim of a label
+	drops  int                        // claims that were withdrawn
 	tells  map[attemptKey]cancellable // of replies to attempts
 	plan   string                     // digest of pinned
 	pinned *driver.Pin
@@ -166,7 +175,7 @@ func (c *crew) runFlow(ctx workflow.Context, in *begin) (ending, error) { return
 
 func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
 	in = cmp.Or(in, &begin{})
-	f := &flow{w: w, in: in, stops: map[attemptKey]workflow.CancelFunc{}, tells: map[attemptKey]cancellable{}, about: in.About}
+	f := &flow{w: w, in: in, stops: map[attemptKey]workflow.CancelFunc{}, claims: map[string]func(){}, tells: map[attemptKey]cancellable{}, about: in.About}
 	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != w.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
@@ -179,6 +188,7 @@ func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
 	w.begins(in)
 	defer w.leaves(in.Run)
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
+	in.started = workflow.GetInfo(ctx).WorkflowStartTime
 	var err error
 	if f.m, err = newMachine(*in, f, func(last int) (begin, error) { return w.past(in.Run, last) }); err != nil {
 		return ending{}, broken(err)
@@ -401,7 +411,7 @@ func (f *flow) planned(pin *driver.Pin) string {
 func (f *flow) claim(c claim) {
 	c.Plan = f.m.pin.Plan
 	options := workflow.ActivityOptions{
-		ActivityID:          claimID(c.Label),
+		ActivityID:          claimID(c.Label, f.drops),
 		TaskQueue:           f.queue(c.site()),
 		StartToCloseTimeout: time.Hour,
 		HeartbeatTimeout:    f.in.Heartbeat,
@@ -414,12 +424,30 @@ func (f *flow) claim(c claim) {
 			options.ScheduleToCloseTimeout = min(max(c.timeout/2, least), f.in.Heartbeat)
 		}
 	}
-	done := workflow.ExecuteActivity(workflow.WithActivityOptions(f.ctx, options), claimName, c)
+	ctx, cancel := workflow.WithCancel(f.ctx)
+	withdrawn := false
+	f.claims[c.Label] = func() {
+		withdrawn = true
+		cancel()
+	}
+	done := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), claimName, c)
 	f.when(done, func() {
+		if withdrawn { // mirrors do not see when it ends
+			return
+		}
+		cancel() // which frees it
+		delete(f.claims, c.Label)
 		h := &home{label: c.Label}
 		h.late = done.Get(f.ctx, h) != nil
 		f.inbox = append(f.inbox, arrival{home: h})
 	})
+}
+
+// unclaim withdraws a claim. A worker may be at it, so the next one has another id.
+func (f *flow) unclaim(label string) {
+	f.claims[label]()
+	delete(f.claims, label)
+	f.drops++
 }
 
 // slow is how long a workflow task may compute without a break. A large state takes more than the usual second.
@@ -430,7 +458,13 @@ const forever = 10 * 365 * 24 * time.Hour
 
 func activityID(key attemptKey) string { return fmt.Sprintf("%s@%d", key.address, key.attempt) }
 
-func claimID(label string) string { return "claim " + label }
+// claimID returns the id of a claim after so many that were withdrawn.
+func claimID(label string, drops int) string {
+	if drops == 0 {
+		return "claim " + label
+	}
+	return fmt.Sprintf("claim@%d %s", drops, label)
+}
 
 // keyOf is the reverse of activityID.
 func keyOf(activity string) attemptKey {

@@ -58,6 +58,19 @@ func homeQueues(homes map[string]string) []string {
 	return slices.Compact(slices.Sorted(maps.Values(homes)))
 }
 
+// seek lets an attempt wait for the worker on which tasks with its label stay.
+func (m *machine) seek(a *attempt) {
+	label := a.site.Queue
+	m.homeless[label] = append(m.homeless[label], a)
+	if m.claiming[label] {
+		return
+	}
+	m.claiming[label] = true
+	c := m.claim(label, false)
+	c.timeout = a.task.Timeout
+	m.do.claim(c)
+}
+
 // claimed starts the attempts that have waited for a worker, or looks for one again.
 func (m *machine) claimed(now time.Time, h *home) error {
 	waiting := m.homeless[h.label]
@@ -66,6 +79,7 @@ func (m *machine) claimed(now time.Time, h *home) error {
 		return m.wait(waiting)
 	}
 	delete(m.homeless, h.label)
+	delete(m.claiming, h.label)
 	if h.late {
 		return nil
 	}
@@ -80,6 +94,42 @@ func (m *machine) claimed(now time.Time, h *home) error {
 	return nil
 }
 
+// unclaim withdraws the claims of a plan that is replaced: they ask for what that needs, and who takes one may not be able to do what is
+// new. What then begins to wait for a worker claims it anew.
+func (m *machine) unclaim() {
+	for _, label := range slices.Sorted(maps.Keys(m.claiming)) {
+		m.do.unclaim(label)
+	}
+	clear(m.claiming)
+}
+
+// reclaim lets the attempts that were not asked for yet, but go on in a new plan, follow that: they look for a worker that it needs.
+func (m *machine) reclaim(now time.Time) error {
+	for _, a := range slices.Concat(m.held, m.crowded) {
+		m.follow(a)
+	}
+	waiting := m.homeless
+	m.homeless = map[string][]*attempt{}
+	for _, label := range slices.Sorted(maps.Keys(waiting)) {
+		for _, a := range waiting[label] {
+			m.follow(a)
+			if err := m.resend(now, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// follow makes an attempt part of the newest plan, unless that does not say where it is made: its workflow may have another name now.
+func (m *machine) follow(a *attempt) {
+	_, named := m.pin.Sites[a.task.Workflow+"/"+a.task.Node]
+	_, handed := m.pin.Sites["@"+a.task.Agent]
+	if named || handed {
+		a.pin, a.site = m.pin, m.pin.Site(a.task)
+	}
+}
+
 // claim returns what a worker has to know to take the tasks with a label.
 func (m *machine) claim(label string, again bool) claim {
 	return claim{Run: m.id, Label: label, Programs: m.programs(label), Homes: homeQueues(m.homes), again: again}
@@ -90,7 +140,7 @@ func (m *machine) claim(label string, again bool) claim {
 func (m *machine) wait(waiting []*attempt) error {
 	for _, a := range waiting {
 		a.waits = true
-		if err := m.recordIf(m.at(m.last, a.queued(false))); err != nil {
+		if err := m.recordIf(m.at(m.newest(), a.queued(false))); err != nil {
 			return err
 		}
 	}

@@ -287,6 +287,55 @@ func TestSlowComparison(t *testing.T) {
 	}
 }
 
+// TestReplannedClaim: the worker that a run looks for is one that its newest plan needs.
+func TestReplannedClaim(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	d := employed(t, driver.Worker{Name: "none"}, echo)
+	pin := func(program string, ids ...string) *driver.Pin {
+		p := &driver.Pin{Bundle: chain(task(ids[0])), Sites: map[string]driver.Site{}}
+		for _, id := range ids {
+			p.Sites["long/"+id] = driver.Site{Stays: true, Program: program}
+		}
+		return p
+	}
+	if _, err := d.Start(t.Context(), driver.Spec{Run: "run-1", Pin: pin("claude", "n1"), Limits: workflow.Limits{Steps: 100, Parallel: 10}}); err != nil {
+		t.Fatal(err)
+	}
+	lacks := func(want string) {
+		t.Helper()
+		now := driver.Info{}
+		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline) && !strings.HasPrefix(now.Stalled, want); time.Sleep(100 * time.Millisecond) {
+			now, _ = d.Info(t.Context(), "run-1")
+		}
+		if !strings.HasPrefix(now.Stalled, want) {
+			t.Fatalf("it lacks %q, want %q", now.Stalled, want)
+		}
+	}
+	replan := func(p *driver.Pin) {
+		t.Helper()
+		if _, err := d.Replan(t.Context(), "run-1", driver.Replan{Pin: p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lacks("no worker has claude")
+	replan(pin("codex", "n2"))
+	lacks("no worker has codex")
+	replan(pin("gemini", "n2")) // the same step goes on, with another agent
+	lacks("no worker has gemini")
+	for _, program := range []string{"claude", "codex", "gemini"} {
+		joins(t, d, driver.Worker{Name: program, Programs: []string{program}}, agent(func(context.Context, *engine.StartTask, driver.Attempt) driver.Outcome {
+			return driver.Outcome{Output: program}
+		}))
+		time.Sleep(time.Second)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if res, err := d.Drive(ctx, "run-1", driver.Work{}); err != nil || res.Output != "gemini" {
+		t.Errorf("%s %v", outline(res), err)
+	}
+}
+
 // employed returns a driver with a worker, which makes attempts with a function until the test ends.
 func employed(t *testing.T, w driver.Worker, a agent) *temporal.Driver {
 	t.Helper()
@@ -297,6 +346,13 @@ func employedAt(t *testing.T, queue string, w driver.Worker, a agent) *temporal.
 	t.Helper()
 	o := options(queue, temporal.Folder(t.TempDir()))
 	d := open(t, o)
+	joins(t, d, w, a)
+	return d
+}
+
+// joins lets a worker make attempts with a function until the test ends.
+func joins(t *testing.T, d *temporal.Driver, w driver.Worker, a agent) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	w.Resolve = func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
@@ -309,5 +365,4 @@ func employedAt(t *testing.T, queue string, w driver.Worker, a agent) *temporal.
 			t.Error(err)
 		}
 	})
-	return d
 }

@@ -36,6 +36,7 @@ type machine struct {
 	// Tasks that stay on one machine wait until a worker has claimed them, by label.
 	homes    map[string]string // the queue of that worker
 	homeless map[string][]*attempt
+	claiming map[string]bool // a worker was asked for
 
 	// At one moment, only so much can begin: see launch. And what begins is not stopped at the same one, because
 	// Temporal would record neither.
@@ -58,6 +59,7 @@ type machine struct {
 type effects interface {
 	start(key attemptKey, a *attempt)
 	claim(c claim)
+	unclaim(label string)
 	stop(key attemptKey)
 	tell(t ticket, r reply)
 	arm(at time.Time)
@@ -81,7 +83,7 @@ func newMachine(in begin, do effects, recall func(last int) (begin, error)) (*ma
 	m := &machine{
 		id: in.Run, version: in.Version, pin: in.Pin, run: run, do: do, timers: timers{at: map[string]time.Time{}}, attempts: map[attemptKey]*attempt{}, stopping: map[attemptKey]bool{},
 		queries: map[string]ticket{}, handings: map[string][]ticket{}, unheard: map[string]engine.Reply{},
-		homes: map[string]string{}, homeless: map[string][]*attempt{}, fresh: map[attemptKey]bool{},
+		homes: map[string]string{}, homeless: map[string][]*attempt{}, claiming: map[string]bool{}, fresh: map[attemptKey]bool{},
 	}
 	maps.Copy(m.homes, in.About.Homes)
 	return m, m.load(in)
@@ -106,19 +108,49 @@ func (m *machine) load(in begin) error {
 		m.last, m.first = m.run.Time(), m.run.Pending()
 	}
 	plans := in.Plans
-	for _, e := range in.Events {
+	made := madeBefore(in.Events)
+	for i, e := range in.Events {
 		if ev, ok := e.Event.(*engine.Replanned); ok {
 			ev.Bundle, m.pin, plans = plans[0].Bundle, plans[0], plans[1:]
 			m.plans = append(m.plans, m.pin)
+		}
+		_, forked := e.Event.(*engine.Forked)
+		m.unattended = e.Unattended || forked && m.version >= 4
+		if m.version >= 4 {
+			e.Envelope = m.dated(e.Envelope, i >= made, in.started)
 		}
 		var err error
 		if m.first, err = m.step(e.Envelope); err != nil {
 			return err
 		}
-		m.unattended = e.Unattended
 	}
 	m.over = m.run.Status().Done()
 	return nil
+}
+
+// madeBefore returns how many events with which a run is recorded were made before: a fork begins with those of another run.
+func madeBefore(events []eventJSON) int {
+	for i, e := range slices.Backward(events) {
+		if _, ok := e.Event.(*engine.Forked); ok {
+			return i
+		}
+	}
+	return 0
+}
+
+// dated returns an event that was recorded before an execution began, with the server's time then if the client has made it: what the run
+// waits for would come too early or too late by as much as the client's clock is wrong. Nothing has happened later than that, either.
+func (m *machine) dated(e engine.Envelope, made bool, start time.Time) engine.Envelope {
+	if !made && !e.Time.After(start) {
+		return e
+	}
+	if e.Time = start; start.Before(m.last) { // it follows events of a run whose client was ahead
+		e.Time = m.last
+	}
+	if m.unattended { // otherwise a process has measured it
+		e.Clock = m.run.ClockAt(e.Time)
+	}
+	return e
 }
 
 // begin begins to do what the run asks for. Events of a fork, or of a run that goes on after its end, were
@@ -178,15 +210,21 @@ func (m *machine) moment(now time.Time) error {
 	waiting := m.crowded
 	m.halting, m.crowded = nil, nil
 	for _, a := range waiting {
-		m.send(a)
-		if a.unasked && m.fresh[a.key()] {
-			a.unasked = false
-			if err := m.recordIf(m.at(now, a.queued(true))); err != nil {
-				return err
-			}
+		if err := m.resend(now, a); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// resend sends an attempt that could not be asked for before. If it was recorded as waiting because of that, it begins now.
+func (m *machine) resend(now time.Time, a *attempt) error {
+	m.send(a)
+	if !a.unasked || !m.fresh[a.key()] {
+		return nil
+	}
+	a.unasked = false
+	return m.recordIf(m.at(now, a.queued(true)))
 }
 
 // queue records that attempts wait which the run cannot ask for now: those that are held, those beyond as many as the server
@@ -208,7 +246,7 @@ func (m *machine) queue() error {
 			continue
 		}
 		a.unasked = true
-		if err := m.recordIf(m.at(m.last, a.queued(false))); err != nil {
+		if err := m.recordIf(m.at(m.newest(), a.queued(false))); err != nil {
 			return err
 		}
 	}
@@ -345,7 +383,14 @@ func (m *machine) acted(now time.Time, a *act) error {
 	if a.Plan != nil {
 		m.pin, m.plans = a.Plan, append(m.plans, a.Plan)
 	}
-	return m.record(e)
+	if a.Plan == nil || m.version < 4 {
+		return m.record(e)
+	}
+	m.unclaim()
+	if err := m.record(e); err != nil {
+		return err
+	}
+	return m.reclaim(now)
 }
 
 // forget forgets an attempt that has ended, and what it waited for. If it was lost, nobody knows what it cost.
@@ -442,12 +487,26 @@ func (m *machine) recordIf(e engine.Envelope) error {
 	return m.record(e)
 }
 
-// at returns an event of a moment. Within a run, time does not go backwards.
+// at returns an event of a moment. Within a run, time does not go backwards: after events of a client whose clock was ahead, it stands
+// still. The run's clock does not, except in runs of earlier versions.
 func (m *machine) at(now time.Time, ev engine.Event) engine.Envelope {
+	e := engine.Envelope{Time: now, Event: ev}
 	if now.Before(m.last) {
-		now = m.last
+		e.Time = m.last
 	}
-	return engine.Envelope{Time: now, Clock: max(1, now.Sub(m.began)), Event: ev}
+	if m.version < 4 {
+		now = e.Time
+	}
+	e.Clock = max(1, now.Sub(m.began))
+	return e
+}
+
+// newest returns the moment of the newest event.
+func (m *machine) newest() time.Time {
+	if m.version < 4 {
+		return m.last
+	}
+	return m.began.Add(m.run.ClockAt(m.run.Time()))
 }
 
 func (m *machine) record(e engine.Envelope) error {
@@ -458,7 +517,7 @@ func (m *machine) record(e engine.Envelope) error {
 	for err == nil && len(m.own) > 0 {
 		a := m.own[0]
 		m.own = m.own[1:]
-		err = m.arrived(e.Time, a)
+		err = m.arrived(m.newest(), a)
 	}
 	return err
 }
@@ -516,13 +575,7 @@ func (m *machine) send(a *attempt) {
 	case m.drain && !m.awaited():
 		m.held = append(m.held, a)
 	case a.site.Stays && m.homes[label] == "":
-		waiting, claiming := m.homeless[label]
-		m.homeless[label] = append(waiting, a)
-		if !claiming {
-			c := m.claim(label, false)
-			c.timeout = a.task.Timeout
-			m.do.claim(c)
-		}
+		m.seek(a)
 	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits():
 		m.crowded = append(m.crowded, a)
 	default:

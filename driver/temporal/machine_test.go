@@ -18,7 +18,8 @@ type acts struct{ did []string }
 
 func (a *acts) start(k attemptKey, _ *attempt) { a.add("start", k.address) }
 func (a *acts) stop(k attemptKey)              { a.add("stop", k.address) }
-func (a *acts) claim(claim)                    { a.add("claim") }
+func (a *acts) claim(c claim)                  { a.add(append([]string{"claim"}, c.Programs...)...) }
+func (a *acts) unclaim(label string)           { a.add("unclaim", label) }
 func (a *acts) tell(ticket, reply)             { a.add("tell") }
 func (a *acts) arm(time.Time)                  {}
 func (a *acts) nudge()                         { a.add("nudge") }
@@ -294,5 +295,207 @@ func TestUnasked(t *testing.T) {
 		if !m.isQueued() {
 			t.Errorf("version %d: who follows the run takes it for idle", version)
 		}
+	}
+}
+
+// A new plan withdraws the claims of the old one. What waits for a worker then, claims one by the new plan.
+func TestReplannedClaims(t *testing.T) {
+	plan := func(name, id string, sites map[string]driver.Site) *driver.Pin {
+		nodes := []workflow.Node{
+			{ID: id, Timeout: time.Minute, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: "x"}}},
+			{ID: "other", Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: "x"}}},
+		}
+		return &driver.Pin{Plan: name, Bundle: &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: nodes}}}, Sites: sites}
+	}
+	needs := func(program string) driver.Site { return driver.Site{Stays: true, Program: program} }
+	here, there := driver.Site{Stays: true, Queue: "here", Program: "codex"}, driver.Site{Stays: true, Queue: "there"}
+	first := plan("", "a", map[string]driver.Site{"w/a": needs("claude"), "w/other": {}})
+	for name, c := range map[string]struct {
+		version int
+		plan    *driver.Pin
+		want    []string
+	}{
+		"another step":          {4, plan("2", "b", map[string]driver.Site{"w/b": needs("codex"), "w/other": {}}), []string{"unclaim ", "claim codex"}},
+		"the same step":         {4, plan("2", "a", map[string]driver.Site{"w/a": needs("codex"), "w/other": {}}), []string{"unclaim ", "claim codex"}},
+		"another label":         {4, plan("2", "a", map[string]driver.Site{"w/a": here, "w/other": there}), []string{"unclaim ", "claim codex"}},
+		"it may be anywhere":    {4, plan("2", "a", map[string]driver.Site{"w/a": {}, "w/other": {}}), []string{"unclaim ", "start a"}},
+		"nobody says where":     {4, plan("2", "a", nil), []string{"unclaim ", "claim"}},
+		"of an earlier version": {3, plan("2", "b", map[string]driver.Site{"w/b": needs("codex"), "w/other": {}}), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, did := time.Now(), &acts{}
+			in := begin{Version: c.version, Run: "w-1", Pin: first, Events: []eventJSON{{engine.Envelope{Time: now, Event: &engine.Started{
+				Run: "w-1", Version: engine.Version, Limits: workflow.Limits{Steps: 10, Parallel: 10, Runtime: time.Hour},
+			}}}}}
+			m, err := newMachine(in, did, nil)
+			if err == nil {
+				err = m.begin(now, in)
+			}
+			if err == nil {
+				err = m.wake(now, []arrival{{home: &home{late: true}}})
+			}
+			did.want(t, "claim claude", "start other", "claim claude")
+			if err == nil {
+				err = m.wake(now, []arrival{{act: &act{Event: eventJSON{engine.Envelope{Event: &engine.Replanned{Plan: "2"}}}, Plan: c.plan}}})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			did.want(t, c.want...)
+			if next, err := newMachine(begin{Version: c.version, Run: "w-1", Pin: m.pin, Snapshot: m.run.Snapshot(), Seq: m.run.Seq(), Began: m.began}, did, nil); name == "another step" {
+				if err == nil {
+					err = next.begin(now, begin{Began: m.began})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				did.want(t, "start other", "claim codex")
+			}
+			for _, a := range slices.Concat(slices.Concat(slices.Collect(maps.Values(m.homeless))...), slices.Collect(maps.Values(m.attempts))) {
+				if a.task.Node == "other" || c.plan.Sites == nil {
+					continue
+				}
+				if a.pin != c.plan || a.site != c.plan.Site(a.task) {
+					t.Errorf("%s is to be done at %+v", a.task.Address, a.site)
+				}
+			}
+		})
+	}
+}
+
+// What a run waits for goes by the clock of the server, whatever that of the client shows who starts the run, forks it, or gives it a new plan
+// after its end.
+func TestClientClock(t *testing.T) {
+	plan := func(text string) *driver.Pin {
+		ask := func(id string, timeout time.Duration) workflow.Node {
+			return workflow.Node{ID: id, Timeout: timeout, Step: &workflow.Human{Question: workflow.Template{Text: text}, Options: []workflow.Option{{Value: "yes"}}}}
+		}
+		do := func(id string) workflow.Node {
+			return workflow.Node{ID: id, Timeout: time.Minute, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: text}}}
+		}
+		g := workflow.Graph{
+			Nodes: []workflow.Node{do("a"), do("b"), ask("late", time.Minute), ask("open", 24*time.Hour)},
+			Edges: []workflow.Edge{{From: "a", To: "b"}, {From: "a", To: "late"}},
+		}
+		return &driver.Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: g}}}
+	}
+	pin := plan("x")
+	limits := workflow.Limits{Steps: 10, Parallel: 10, Runtime: time.Hour}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ahead := range []time.Duration{0, 10 * time.Minute, -10 * time.Minute} {
+		began := time.Now().Round(0)
+		var m *machine
+		log := &logged{}
+		execute := func(now time.Time, in begin) {
+			t.Helper()
+			in.Version, in.Run, in.started = flowVersion, "w-1", now
+			var err error
+			m, err = newMachine(in, log, nil)
+			check(err)
+			check(m.begin(now.Add(time.Second), in)) // a worker came late
+		}
+		comes := func(what, id string, want time.Time) {
+			t.Helper()
+			if at := m.timers.at[id]; at.Sub(want).Abs() > time.Millisecond {
+				t.Errorf("%s by a client %s ahead: %s comes %s late", what, ahead, id, at.Sub(want))
+			}
+		}
+		// due checks when things time out, and when events happened.
+		due := func(what string, began, opened time.Time, attempt int) {
+			t.Helper()
+			comes(what, fmt.Sprint("timeout a@", attempt), began.Add(time.Second+time.Minute))
+			now := began.Add(2 * time.Second)
+			check(m.wake(now, []arrival{{ended: &engine.TaskEnded{Address: "a", Attempt: attempt}}}))
+			comes(what, fmt.Sprint("timeout b@", attempt), now.Add(time.Minute))
+			comes(what, "answer late", now.Add(time.Minute))
+			comes(what, "answer open", opened.Add(24*time.Hour))
+			for _, e := range log.events {
+				if e.Time.After(now) {
+					t.Errorf("%s by a client %s ahead: event %d happens %s later", what, ahead, e.Seq, e.Time.Sub(now))
+				}
+			}
+		}
+		execute(began, begin{Pin: pin, Events: []eventJSON{{engine.Envelope{Time: began.Add(ahead), Event: &engine.Started{Run: "w-1", Version: engine.Version, Limits: limits}}}}})
+		due("started", began, began, 1)
+
+		now := began.Add(time.Hour)
+		forked, err := engine.Fork(pin.Bundle, slices.Clone(log.events), nil, "a", "w-2", limits, now.Add(ahead))
+		check(err)
+		in := begin{Pin: pin}
+		for _, e := range forked {
+			in.Events = append(in.Events, eventJSON{e})
+		}
+		log.events = nil
+		execute(now, in)
+		due("forked", now, began, 1)
+
+		check(m.wake(now.Add(3*time.Second), []arrival{{ended: &engine.TaskEnded{Address: "b", Attempt: 1}}}))
+		for _, id := range []string{"late", "open"} {
+			check(m.wake(now.Add(3*time.Second), []arrival{{act: &act{Event: eventJSON{engine.Envelope{Event: &engine.Answered{ID: id, Value: "yes"}}}}}}))
+		}
+		if !m.over {
+			t.Fatal("the run is not over")
+		}
+		now = began.Add(2 * time.Hour)
+		again := plan("y")
+		e := m.at(now.Add(ahead), &engine.Replanned{Plan: "2", Bundle: again.Bundle})
+		e.Unattended = true
+		in = begin{Pin: pin, Plans: []*driver.Pin{again}, Events: []eventJSON{{e}}, Snapshot: m.run.Snapshot(), Seq: m.run.Seq()}
+		log.events = nil
+		execute(now, in)
+		due("a new plan", now, now, 2)
+	}
+}
+
+// logged notes what a machine has recorded.
+type logged struct {
+	acts
+	events []engine.Envelope
+}
+
+func (l *logged) recorded(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
+	l.events = append(l.events, e)
+}
+
+// A run of an earlier version whose client was ahead ended in the future. When it goes on, its clock does not wait until then.
+func TestEndedInTheFuture(t *testing.T) {
+	plan := func(text string) *driver.Pin {
+		node := workflow.Node{ID: "a", Timeout: time.Minute, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: text}}}
+		return &driver.Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{node}}}}}
+	}
+	now := time.Now().Round(0)
+	execute := func(in begin) *machine {
+		t.Helper()
+		in.Run, in.started = "w-1", now
+		m, err := newMachine(in, &acts{}, nil)
+		if err == nil {
+			err = m.begin(now, in)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	m := execute(begin{Version: 3, Pin: plan("x"), Events: []eventJSON{{engine.Envelope{Time: now.Add(time.Hour), Event: &engine.Started{Run: "w-1", Version: engine.Version, Limits: workflow.Limits{Steps: 10, Parallel: 10}}}}}})
+	if err := m.wake(now, []arrival{{ended: &engine.TaskEnded{Address: "a", Attempt: 1}}}); err != nil || !m.over {
+		t.Fatal(err)
+	}
+	last, again := m.last, plan("y")
+	e := m.at(now, &engine.Replanned{Plan: "2", Bundle: again.Bundle})
+	e.Unattended = true
+	m = execute(begin{Version: flowVersion, Pin: plan("x"), Plans: []*driver.Pin{again}, Events: []eventJSON{{e}}, Snapshot: m.run.Snapshot(), Seq: m.run.Seq()})
+	if at := m.timers.at["timeout a@2"]; at.Sub(now.Add(time.Minute)).Abs() > time.Millisecond {
+		t.Errorf("its step times out after %s", at.Sub(now))
+	}
+	if m.last.Before(last) {
+		t.Errorf("it goes on at %s, and ended at %s", m.last, last)
+	}
+	if err := m.wake(now.Add(time.Minute), []arrival{{rang: true}}); err != nil || !m.stopping[attemptKey{"a", 2}] {
+		t.Errorf("it does not time out: %v", err)
 	}
 }

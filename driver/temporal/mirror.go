@@ -27,7 +27,7 @@ type mirror struct {
 	launched  func(c *engine.StartTask, seq int)                            // sees attempts that begin; may be nil
 	arrivals  []arrival
 	scheduled map[int64]attemptKey          // attempts by the event that scheduled them
-	claims    map[int64]string              // labels of claims by that event
+	claims    map[int64]asked               // claims by that event
 	telling   map[int64]string              // tickets of replies by that event
 	queues    map[string]string             // task queues of attempts and claims by the id of the activity
 	refused   map[string]*failurepb.Failure // why no worker took attempts and claims that are asked for again, by that id
@@ -41,6 +41,9 @@ type mirror struct {
 	ended     bool // the workflow has ended, although the run may not be over
 }
 
+// asked is a claim: the id of its activity, and its label.
+type asked struct{ id, label string }
+
 // The effects of a mirror: none.
 
 func (m *mirror) start(_ attemptKey, a *attempt) {
@@ -50,6 +53,7 @@ func (m *mirror) start(_ attemptKey, a *attempt) {
 }
 
 func (m *mirror) claim(claim)        {}
+func (m *mirror) unclaim(string)     {}
 func (m *mirror) stop(attemptKey)    {}
 func (m *mirror) tell(ticket, reply) {}
 func (m *mirror) arm(time.Time)      {}
@@ -84,8 +88,10 @@ func (m *mirror) read(e *historypb.HistoryEvent) error {
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
 		m.ended = true
 		return nil
-	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED: // the workflow no longer waits for a reply, so that it arrives wakes nobody
-		delete(m.telling, e.GetActivityTaskCancelRequestedEventAttributes().GetScheduledEventId())
+	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED: // the workflow no longer waits for a reply or a claim, so that it arrives wakes nobody
+		id := e.GetActivityTaskCancelRequestedEventAttributes().GetScheduledEventId()
+		delete(m.telling, id)
+		delete(m.claims, id)
 		return nil
 	}
 	if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
@@ -119,6 +125,7 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	if err != nil {
 		return err
 	}
+	in.started = e.GetEventTime().AsTime()
 	if m.machine == nil && in.Seq > 0 && m.whole {
 		old, err := m.recall(in.Seq)
 		if err != nil {
@@ -133,7 +140,7 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 		plans = m.plans
 	}
 	m.in, m.begun, m.ended, m.scheduled, m.others = in, false, false, map[int64]attemptKey{}, map[int64]bool{}
-	m.claims, m.telling, m.queues, m.refused = map[int64]string{}, map[int64]string{}, map[string]string{}, map[string]*failurepb.Failure{}
+	m.claims, m.telling, m.queues, m.refused = map[int64]asked{}, map[int64]string{}, map[string]string{}, map[string]*failurepb.Failure{}
 	m.taken = map[int64]string{}
 	if m.lost == nil { // it outlives an execution
 		m.lost = map[string]time.Time{}
@@ -192,7 +199,7 @@ func (m *mirror) wasScheduled(id int64, a *historypb.ActivityTaskScheduledEventA
 		if err := m.decode(a.GetInput(), &c); err != nil {
 			return err
 		}
-		m.claims[id] = c.Label
+		m.claims[id] = asked{a.GetActivityId(), c.Label}
 	}
 	return nil
 }
@@ -216,8 +223,8 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		return nil, nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 		a := e.GetActivityTaskCompletedEventAttributes()
-		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
-			h := &home{label: label}
+		if c, ok := m.claims[a.GetScheduledEventId()]; ok {
+			h := &home{label: c.label}
 			h.late = m.decode(a.GetResult(), h) != nil
 			return &arrival{home: h}, nil
 		}
@@ -237,8 +244,8 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		return &arrival{ended: endOf(key, ended, err)}, nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		a := e.GetActivityTaskFailedEventAttributes()
-		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
-			return &arrival{home: &home{label: label, late: true}}, nil
+		if c, ok := m.claims[a.GetScheduledEventId()]; ok {
+			return &arrival{home: &home{label: c.label, late: true}}, nil
 		}
 		return m.endedBy(a.GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
@@ -247,9 +254,9 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 			m.lost[m.taken[a.GetScheduledEventId()]] = e.GetEventTime().AsTime()
 		}
 		why := a.GetFailure().GetCause() // the last refusal
-		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
-			m.refused[claimID(label)] = why
-			return &arrival{home: &home{label: label, late: true}}, nil
+		if c, ok := m.claims[a.GetScheduledEventId()]; ok {
+			m.refused[c.id] = why
+			return &arrival{home: &home{label: c.label, late: true}}, nil
 		}
 		key, ok := m.scheduled[a.GetScheduledEventId()]
 		if ok && a.GetFailure().GetTimeoutFailureInfo().GetTimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {

@@ -184,13 +184,14 @@ type recorder struct {
 	name   string
 	dir    string
 	limits model.Limits
+	ahead  time.Duration // of the client's clock
 }
 
 // open returns a driver of the project of the history.
 func (r *recorder) open(drain int) *Driver {
 	d, err := Open(Options{
 		Client: client.Options{HostPort: os.Getenv("HOCKET_TEMPORAL_ADDRESS"), Logger: silent}, Queue: "record-" + r.name, Store: Folder(r.dir),
-		Heartbeat: 2 * time.Second, Quiet: drain, Drain: drain,
+		Heartbeat: 2 * time.Second, Quiet: drain, Drain: drain, Now: func() time.Time { return time.Now().Add(r.ahead) },
 	})
 	if err != nil {
 		r.Fatal(err)
@@ -361,6 +362,39 @@ func recordAll(t *testing.T) {
 				time.Sleep(time.Duration(task.Address[len(task.Address)-2]%4) * 100 * time.Millisecond) // so that not all end at once
 				return echo(ctx, task, at)
 			}, engine.Success)
+		},
+		"reclaimed": func(r *recorder) { // by the new plan, when no worker has the program that the first one needs
+			d := r.open(0)
+			pin := func(id, program string) *driver.Pin {
+				return &driver.Pin{Bundle: sequence(step(id)), Sites: map[string]driver.Site{"demo/" + id: {Stays: true, Program: program}}}
+			}
+			if _, err := d.Start(r.Context(), driver.Spec{Run: r.name, Pin: pin("a", "claude"), Limits: r.limits}); err != nil {
+				r.Fatal(err)
+			}
+			go func() {
+				time.Sleep(4 * time.Second) // the claim is asked for again
+				if _, err := d.Replan(r.Context(), r.name, driver.Replan{Pin: pin("b", ""), By: "ann"}); err != nil {
+					r.Error(err)
+				}
+			}()
+			r.drive(d, echo, engine.Success)
+		},
+		"ahead": func(r *recorder) { // who forks the run, after its end
+			name := r.name
+			d := r.open(0)
+			late := human
+			late.Timeout = 300 * time.Millisecond
+			b := sequence(step("a"), late, step("after"))
+			b.Root.Body.Edges[1].On = model.OnTimeout
+			r.name += "-first"
+			r.ahead = time.Minute
+			r.start(d, b, nil)
+			r.drive(d, echo, engine.Success)
+			if _, err := d.Fork(r.Context(), driver.ForkSpec{From: r.name, Run: name, Address: "ok"}); err != nil {
+				r.Fatal(err)
+			}
+			r.name = name
+			r.drive(d, echo, engine.Success)
 		},
 		"timers": func(r *recorder) {
 			d := r.open(0)
