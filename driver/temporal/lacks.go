@@ -28,17 +28,23 @@ func (d *Driver) lacks(ctx context.Context, run string, m *mirror) (why string, 
 	if m == nil || m.machine != nil && m.over {
 		return "", nil
 	}
-	soon, cancel := context.WithTimeout(ctx, awayFor)
-	defer cancel()
-	res, err := d.client.DescribeWorkflowExecution(soon, d.flowID(run), "")
-	if err != nil && ctx.Err() == nil && (away(err) || soon.Err() != nil) {
-		return d.silent(), nil
-	}
+	res, silent, err := d.describe(ctx, run)
 	if err != nil || m.machine == nil {
-		return "", nil
+		return silent, nil
 	}
 	l := look{d: d, m: m, now: res, workers: sync.OnceValues(func() ([]presence, error) { return d.workers(ctx) })}
 	return cmp.Or(l.undecided(), l.unmade(), d.unstored(res), d.unheard(ctx, run, m, res)), m.untaken(res)
+}
+
+// describe asks the server what a run does now. If that does not answer for a while, silent says so.
+func (d *Driver) describe(ctx context.Context, run string) (now *workflowservice.DescribeWorkflowExecutionResponse, silent string, err error) {
+	soon, cancel := context.WithTimeout(ctx, awayFor)
+	defer cancel()
+	now, err = d.client.DescribeWorkflowExecution(soon, d.flowID(run), "")
+	if err != nil && ctx.Err() == nil && (away(err) || soon.Err() != nil) {
+		silent = d.silent()
+	}
+	return now, silent, err
 }
 
 // silent says that the server does not answer.
@@ -221,9 +227,9 @@ func (d *Driver) unheard(ctx context.Context, run string, m *mirror, now *workfl
 	case <-ctx.Done():
 		return ""
 	}
-	now, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(run), "")
+	now, silent, err := d.describe(ctx, run)
 	if err != nil {
-		return ""
+		return silent
 	}
 	again := d.longestSilent(now)
 	if again == nil || again.GetActivityId() != a.GetActivityId() || !heard(again).Equal(heard(a)) {
