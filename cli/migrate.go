@@ -14,8 +14,8 @@ func (a *app) migrateVerb() *cobra.Command {
 		Use:   "migrate",
 		Short: "Prepare the server that config.yml names for runs",
 		Long: `Prepare the server of a project with a driver, such as "driver: temporal", for runs:
-create its namespace if it is missing, and what lists of runs need there. Run it once,
-by a person who may do that; it can be repeated.
+create its namespace if it is missing, what lists of runs need there, and the store.
+Run it once, by a person who may do that; it can be repeated.
 
 Runs are not moved. First, those on this machine have to be over. They stay here:
 with HOCKET_DRIVER=local, every command uses them instead of those on the server.`,

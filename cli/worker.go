@@ -136,7 +136,7 @@ func (a *app) work(ctx context.Context, w hocket.Worker) error {
 		warned[text] = true
 		a.note(a.errStyle.Paint(view.Yellow, "warning") + ": " + view.Line(text) + "\n")
 	}
-	w.Stalled = func(why string) { a.note(stamp(a.errStyle) + cmp.Or(why, "the Temporal server answers again") + "\n") }
+	w.Stalled = func(why string) { a.note(stamp(a.errStyle) + cmp.Or(why, "the worker can go on") + "\n") }
 	w.Ready = func(queues []string) {
 		a.note(fmt.Sprintf("worker %s is ready, on %s\n", w.Name, strings.Join(queues, ", ")))
 	}

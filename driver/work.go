@@ -96,7 +96,7 @@ type Worker struct {
 	Ready func(queues []string)
 	// Warn tells people what may be wrong, such as another worker with the same name. It may be nil.
 	Warn func(text string)
-	// Stalled is told that the worker can do nothing, because the server does not answer, and "" when it can again. It may be nil.
+	// Stalled is told that the worker can do nothing, because the server does not answer or the store is not there, and "" when it can again. It may be nil.
 	Stalled func(why string)
 	// Happened is called when an attempt begins and, with its outcome, when it ends. Refused attempts
 	// have an error; so do runs that this worker cannot work for at all, without an attempt.

@@ -86,7 +86,7 @@ func forget(ctx context.Context, id string) error {
 }
 
 func options(queue string, s temporal.Store) temporal.Options {
-	return temporal.Options{Client: client.Options{HostPort: address, Logger: quiet}, Queue: queue, Store: s, Heartbeat: 1500 * time.Millisecond}
+	return temporal.Options{Client: client.Options{HostPort: address, Logger: quiet}, Queue: queue, Store: s, Create: true, Heartbeat: 1500 * time.Millisecond}
 }
 
 func open(t testing.TB, o temporal.Options) *temporal.Driver {

@@ -87,7 +87,7 @@ func newBench(b testing.TB, workers int, o hocket.Options) *bench {
 		b.Skip("HOCKET_TEMPORAL names no directory with the program temporal; make temporal builds it")
 	}
 	o.Client, o.Queue = client.Options{HostPort: address, Logger: quiet}, fmt.Sprintf("bench%d", worlds.Add(1))
-	o.Store, o.Heartbeat = hocket.Folder(b.TempDir()), beatFor
+	o.Store, o.Create, o.Heartbeat = hocket.Folder(b.TempDir()), true, beatFor
 	ctx, cancel := context.WithCancel(context.Background())
 	var ends sync.WaitGroup
 	c, err := client.Dial(o.Client)
@@ -298,7 +298,7 @@ func TestLong(t *testing.T) {
 	c.role.Quick = true
 	w := c.worker()
 	d, err := hocket.Open(hocket.Options{
-		Client: client.Options{HostPort: address, Logger: quiet}, Queue: c.Queue, Store: hocket.Folder(c.Store), Quiet: 5_000, Drain: 10_000,
+		Client: client.Options{HostPort: address, Logger: quiet}, Queue: c.Queue, Store: hocket.Folder(c.Store), Create: true, Quiet: 5_000, Drain: 10_000,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -31,6 +31,8 @@ type Options struct {
 	// Queue names the project: its runs, and the task queue of its workers.
 	Queue string
 	Store Store
+	// Create makes the store one of the project if it is new and the project has no runs. Without it, there must be a store.
+	Create bool
 	// Key, if not nil, encrypts what runs keep on the server and in the store: see [ParseKey].
 	Key []byte
 	// Heartbeat is how long a worker may be silent before its attempts count as lost. Zero means 10 seconds.
@@ -59,7 +61,7 @@ type Driver struct {
 	o       Options
 	client  client.Client
 	name    string // of this process
-	project string // as Options.Queue names it; o.Queue is the task queue of its workers, see [identify]
+	project string // as Options.Queue names it; o.Queue is the task queue of its workers, see [Driver.identify]
 	values  offload
 	archive sync.Map // facts of runs that only the archive has, by key
 	view    *overview
@@ -97,9 +99,10 @@ func Open(o Options) (*Driver, error) {
 	if err != nil {
 		return nil, unreachable(o.Client, err)
 	}
+	d.client = c
 	err = ready(c, d.namespace(), o.Client.HostPort)
 	if err == nil { // only now: a namespace that does not exist must not own the store
-		d.values.id, err = identify(context.Background(), d.values.store, d.namespace(), d.project)
+		d.values.id, err = d.identify(context.Background())
 	}
 	if err == nil {
 		err = crypt.check(context.Background(), d.values.store)
@@ -108,7 +111,6 @@ func Open(o Options) (*Driver, error) {
 		c.Close()
 		return nil, err
 	}
-	d.client = c
 	d.o.Queue += "@" + d.values.id
 	return d, nil
 }

@@ -126,8 +126,13 @@ func (d *Driver) Notice(ctx context.Context) (string, error) {
 	if err != nil || len(runs) == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("%s, so this list lacks them: set the same `store` on all machines, or another `queue` for another project; `temporal workflow delete --address %s --namespace %s --workflow-id %s` deletes one on the server",
-		d.elsewhere(runs), d.o.Client.HostPort, d.namespace(), d.flowID(runs[0])), nil
+	return fmt.Sprintf("%s, so this list lacks them: check that `store` under `temporal` in config.yml is the same place on all machines, and that its file system is mounted; for another project, set another `queue`; only if their store is lost, `%s` deletes one on the server",
+		d.elsewhere(runs), d.deletion(runs[0])), nil
+}
+
+// deletion returns the command that deletes a run on the server only.
+func (d *Driver) deletion(run string) string {
+	return fmt.Sprintf("temporal workflow delete --address %s --namespace %s --workflow-id %s", d.o.Client.HostPort, d.namespace(), d.flowID(run))
 }
 
 var _ driver.Noticer = (*Driver)(nil)

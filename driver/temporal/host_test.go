@@ -90,7 +90,7 @@ func (c *cluster) open(m *machine, change func(*temporal.Options)) {
 		State: m.state, Agents: c.agents, Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil },
 		Drivers: map[string]hocket.OpenDriver{"temporal": func(hocket.DriverSetup) (driver.Driver, error) {
 			o := temporal.Options{
-				Client: client.Options{HostPort: address, Logger: quiet}, Queue: c.queue, Store: temporal.Folder(c.store), Heartbeat: 2 * time.Second,
+				Client: client.Options{HostPort: address, Logger: quiet}, Queue: c.queue, Store: temporal.Folder(c.store), Create: true, Heartbeat: 2 * time.Second,
 			}
 			change(&o)
 			return temporal.Open(o)

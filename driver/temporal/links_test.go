@@ -19,7 +19,7 @@ func TestLinksInAFolder(t *testing.T) {
 	s := temporal.Folder(dir)
 	secret := filepath.Join(outside, "secret")
 	for _, err := range []error{
-		os.WriteFile(secret, []byte("secret"), 0o600), os.MkdirAll(filepath.Join(dir, "runs/good"), 0o700),
+		os.WriteFile(secret, []byte("secret"), 0o600), s.Put(ctx, "id", []byte("{}")), os.MkdirAll(filepath.Join(dir, "runs/good"), 0o700),
 		os.Symlink(secret, filepath.Join(dir, "runs/good/link")), os.Symlink(outside, filepath.Join(dir, "runs/evil")),
 		syscall.Mkfifo(filepath.Join(dir, "runs/good/pipe"), 0o600), s.Put(ctx, "runs/good/value", []byte("value")),
 	} {

@@ -107,7 +107,7 @@ func recorded(t *testing.T, name string) (all []*historypb.History) {
 func archived(t *testing.T, first *historypb.History, events []byte) Store {
 	t.Helper()
 	in, s := input(t, first), Folder(t.TempDir())
-	err := errors.Join(s.Put(t.Context(), runKey(in.Run, "events", "000000000001"), events), putJSON(t.Context(), s, runKey(in.Run, "plans", "first"), in.Pin))
+	err := errors.Join(s.Put(t.Context(), idKey, nil), s.Put(t.Context(), runKey(in.Run, "events", "000000000001"), events), putJSON(t.Context(), s, runKey(in.Run, "plans", "first"), in.Pin))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ type recorder struct {
 // open returns a driver of the project of the history.
 func (r *recorder) open(drain int) *Driver {
 	d, err := Open(Options{
-		Client: client.Options{HostPort: os.Getenv("HOCKET_TEMPORAL_ADDRESS"), Logger: silent}, Queue: "record-" + r.name, Store: Folder(r.dir),
+		Client: client.Options{HostPort: os.Getenv("HOCKET_TEMPORAL_ADDRESS"), Logger: silent}, Queue: "record-" + r.name, Store: Folder(r.dir), Create: true,
 		Heartbeat: 2 * time.Second, Quiet: drain, Drain: drain, Now: func() time.Time { return time.Now().Add(r.ahead) },
 	})
 	if err != nil {

@@ -46,7 +46,7 @@ const heartbeat = 1500 * time.Millisecond
 
 func (r role) open() (*temporal.Driver, error) {
 	return temporal.Open(temporal.Options{
-		Client: client.Options{HostPort: r.Address, Logger: quiet}, Queue: r.Queue, Store: temporal.Folder(r.Store),
+		Client: client.Options{HostPort: r.Address, Logger: quiet}, Queue: r.Queue, Store: temporal.Folder(r.Store), Create: true,
 		Heartbeat: cmp.Or(r.Heartbeat, heartbeat), Now: func() time.Time { return time.Now().Add(r.Ahead) },
 	})
 }

@@ -16,7 +16,7 @@ func TestScenarios(t *testing.T) {
 	needsServer(t)
 	open := func(s hocket.DriverSetup) (driver.Driver, error) {
 		return temporal.Open(temporal.Options{
-			Client: client.Options{HostPort: address, Logger: quiet}, Queue: fmt.Sprintf("same%d", worlds.Add(1)), Store: temporal.Folder(s.State),
+			Client: client.Options{HostPort: address, Logger: quiet}, Queue: fmt.Sprintf("same%d", worlds.Add(1)), Store: temporal.Folder(s.State), Create: true,
 		})
 	}
 	sametest.Play(t, "../..", hocket.Options{Drivers: map[string]hocket.OpenDriver{"tested": open}}, "tested", false)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -63,10 +64,53 @@ func checkKey(key string) error {
 	return nil
 }
 
-// Folder is a store in a directory, which may be shared by machines.
+// Folder is a store in a directory, which may be shared by machines. Without the key that says which store it is, there is none: its file
+// system may not be mounted now. Then nothing is found and nothing is written, except for that key.
 type Folder string
 
 func (f Folder) path(key string) string { return filepath.Join(string(f), filepath.FromSlash(key)) }
+
+// idKey is the key of the [identity] of a store.
+const idKey = "id"
+
+// NoStoreError reports that there is no store at a place, or not now.
+type NoStoreError struct{ Store Store }
+
+func (e *NoStoreError) Error() string {
+	return fmt.Sprintf("there is no store at %v: is its file system mounted?", e.Store)
+}
+
+// Hint returns what to do about it.
+func (e *NoStoreError) Hint() string {
+	return "mount it, or correct `store` under `temporal` in config.yml, which is the same place on all machines; a new store is created by `hocket migrate`"
+}
+
+// root opens the directory of the store to change a key. The caller closes it.
+func (f Folder) root(key string) (*os.Root, error) {
+	root, err := os.OpenRoot(string(f))
+	if err == nil && key != idKey {
+		if _, err = root.Stat(idKey); err != nil {
+			root.Close()
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &NoStoreError{f}
+	}
+	return root, err
+}
+
+// lacks returns the error of a name that does not exist.
+func (f Folder) lacks(name string, err error) error {
+	if name == idKey || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	root, gone := f.root(name)
+	if gone != nil {
+		return gone
+	}
+	root.Close()
+	return err
+}
 
 // Put stores a value.
 func (f Folder) Put(_ context.Context, key string, value []byte) error {
@@ -85,10 +129,14 @@ func (f Folder) Create(_ context.Context, key string, value []byte) error {
 // delete what it replaces. Others may have put links into a shared folder, so everything goes through an [os.Root], which follows none
 // that lead out of it.
 func (f Folder) write(key string, value []byte, name func(root *os.Root, from, to string) error, sync func(dir string) error) error {
-	if err := cmp.Or(checkKey(key), f.create(sync)); err != nil {
+	err := checkKey(key)
+	if err == nil && key == idKey {
+		err = f.create(sync)
+	}
+	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(string(f))
+	root, err := f.root(key)
 	if err != nil {
 		return err
 	}
@@ -123,7 +171,7 @@ func (f Folder) keep(dir string, sync func(dir string) error) error {
 	}
 }
 
-// create makes the directory of the store when the first value is stored.
+// create makes the directory of the store, for its identity.
 func (f Folder) create(sync func(dir string) error) error {
 	if _, err := os.Stat(string(f)); err == nil {
 		return nil
@@ -167,12 +215,12 @@ func (f Folder) Get(_ context.Context, key string) ([]byte, error) {
 func (f Folder) open(name string) (*os.File, error) {
 	root, err := os.OpenRoot(string(f))
 	if err != nil {
-		return nil, err
+		return nil, f.lacks(name, err)
 	}
 	defer root.Close()
 	file, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe would block
 	if err != nil {
-		return nil, err
+		return nil, f.lacks(name, err)
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
@@ -235,10 +283,7 @@ func (f Folder) Delete(_ context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(string(f))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	root, err := f.root(key)
 	if err != nil {
 		return err
 	}
@@ -254,15 +299,18 @@ type identity struct {
 	Queue     string `json:"queue"`
 }
 
-// identify returns the id of a store, which belongs to the project that uses it first. The id is part of the name of the
+// identify returns the id of the store, which belongs to the project that was prepared with it first. The id is part of the name of the
 // queue of the workers, because those that use another store could not read what a run needs, and would archive it where
-// nobody looks.
-func identify(ctx context.Context, s Store, namespace, queue string) (string, error) {
-	mine, err := json.Marshal(identity{strings.ToLower(rand.Text()[:12]), namespace, queue})
-	if err != nil {
-		return "", err
+// nobody looks. Only somebody who asks for a new store gets one: with others, one that is not mounted would seem to be new.
+func (d *Driver) identify(ctx context.Context) (string, error) {
+	s := d.values.store
+	data, err := s.Get(ctx, idKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !d.o.Create {
+			return "", &NoStoreError{s}
+		}
+		data, err = d.newStore(ctx)
 	}
-	data, err := first(ctx, s, "id", mine)
 	var is identity
 	if err == nil {
 		err = json.Unmarshal(data, &is)
@@ -270,10 +318,39 @@ func identify(ctx context.Context, s Store, namespace, queue string) (string, er
 	if err != nil {
 		return "", fmt.Errorf("the store %v cannot be used: %w; set `store` under `temporal` in config.yml to a place that this machine can read and write", s, err)
 	}
-	if is.Namespace != namespace || is.Queue != queue {
-		return "", fmt.Errorf("the store %v belongs to the queue %q in the namespace %q: for the queue %q in the namespace %q, set another `store` under `temporal` in config.yml", s, is.Queue, is.Namespace, queue, namespace)
+	if is.Namespace != d.namespace() || is.Queue != d.project {
+		return "", fmt.Errorf("the store %v belongs to the queue %q in the namespace %q: for the queue %q in the namespace %q, set another `store` under `temporal` in config.yml", s, is.Queue, is.Namespace, d.project, d.namespace())
 	}
 	return is.ID, nil
+}
+
+// newStore gives the store an identity, unless the project has runs: they use another one.
+func (d *Driver) newStore(ctx context.Context) ([]byte, error) {
+	runs, err := d.executions(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if ids := slices.Sorted(maps.Keys(runs)); len(ids) > 0 {
+		return nil, fmt.Errorf("it is new, but the queue %s has runs with another store: %d, such as %s; mount its file system, or if it is lost, delete them with `%s`",
+			d.project, len(ids), ids[0], d.deletion(ids[0]))
+	}
+	mine, err := json.Marshal(identity{strings.ToLower(rand.Text()[:12]), d.namespace(), d.project})
+	if err != nil {
+		return nil, err
+	}
+	return first(ctx, d.values.store, idKey, mine)
+}
+
+// storeGone returns an error if the store is no longer there. A bucket is not asked: it does not disappear, and each request has a price.
+func (d *Driver) storeGone(ctx context.Context) error {
+	s := d.values.store
+	if !near(s) {
+		return nil
+	}
+	if _, err := s.Get(ctx, idKey); errors.Is(err, fs.ErrNotExist) {
+		return &NoStoreError{s}
+	}
+	return nil
 }
 
 // first returns the value of a key. If there is none, it stores one, which is nil if that is not wanted.

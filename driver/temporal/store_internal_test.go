@@ -29,16 +29,17 @@ func TestStoreSyncsNames(t *testing.T) {
 	link := func(root *os.Root, from, to string) error { return errors.Join(root.Link(from, to), root.Remove(from)) }
 	folders := []string{"shared/store/runs/one/values", "shared/store/runs/one", "shared/store/runs", "shared/store"}
 	for _, c := range []struct {
+		key  string
 		name func(root *os.Root, from, to string) error
 		err  error
 		want []string
 	}{
-		{(*os.Root).Rename, nil, append([]string{"shared", "."}, folders...)},
-		{(*os.Root).Rename, nil, folders},
-		{link, fs.ErrExist, folders}, // whoever has created it may not have synced it yet
+		{idKey, link, nil, []string{"shared", ".", "shared/store"}},
+		{"runs/one/values/a", (*os.Root).Rename, nil, folders},
+		{"runs/one/values/a", link, fs.ErrExist, folders}, // whoever has created it may not have synced it yet
 	} {
 		synced = nil
-		if err := store.write("runs/one/values/a", []byte("x"), c.name, sync); !errors.Is(err, c.err) {
+		if err := store.write(c.key, []byte("x"), c.name, sync); !errors.Is(err, c.err) {
 			t.Errorf("%v, want %v", err, c.err)
 		}
 		if !slices.Equal(synced, c.want) {

@@ -48,6 +48,9 @@ func TestStore(t *testing.T) {
 	for name, s := range stores(t) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
+			if err := s.Put(ctx, "id", []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := s.Get(ctx, "a/b"); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("no value: %v", err)
 			}
@@ -95,6 +98,9 @@ func TestStore(t *testing.T) {
 func TestStoreCreate(t *testing.T) {
 	for name, s := range stores(t) {
 		t.Run(name, func(t *testing.T) {
+			if err := s.Put(t.Context(), "id", []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
 			var all sync.WaitGroup
 			made := make(chan string, 20)
 			for i := range 20 {
@@ -138,12 +144,18 @@ func FuzzKey(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := temporal.Folder(inside)
+		if err := s.Put(t.Context(), "id", []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
 		for _, key := range []string{key, temporal.RunKey(key), temporal.RunKey("run", key)} {
 			err := s.Put(t.Context(), key, []byte("new"))
 			if data, wrong := s.Get(t.Context(), key); err == nil && (string(data) != "new" || wrong != nil) || string(data) == "outside" {
 				t.Errorf("%q: %q, %v", key, data, wrong)
 			}
 			_ = s.Delete(t.Context(), key)
+			if err := s.Put(t.Context(), "id", []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if err := s.Put(t.Context(), temporal.RunKey(key, key), nil); err != nil {
 			t.Errorf("a run with any name can be stored: %v", err)
@@ -214,7 +226,7 @@ func TestOtherStore(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // the server lists it a little later
 		notice, err = other.Notice(ctx)
 	}
-	if err != nil || !strings.Contains(notice, "use another store: 1, such as run-1") || !strings.Contains(notice, "`temporal workflow delete --address "+address+" --namespace default --workflow-id "+queue+"/run-1`") {
+	if err != nil || !strings.Contains(notice, "use another store: 1, such as run-1") || !strings.Contains(notice, "its file system is mounted; for another project, set another `queue`; only if their store is lost, `temporal workflow delete --address "+address+" --namespace default --workflow-id "+queue+"/run-1`") {
 		t.Errorf("%q %v", notice, err)
 	}
 	if list, err := other.Runs(ctx, driver.Filter{}); err != nil || len(list) > 0 {
@@ -252,7 +264,7 @@ func TestUnusableStore(t *testing.T) {
 	if err := os.Symlink("missing", at); err != nil { // no folder can be made there
 		t.Fatal(err)
 	}
-	_, err := temporal.Open(options(newName(), temporal.Folder(at)))
+	_, err := temporal.Open(options(newName(), temporal.Folder(at))) // which makes it
 	if err == nil || !strings.HasPrefix(err.Error(), "the store "+at+" cannot be used: ") || !strings.Contains(err.Error(), "; set `store` under `temporal`") {
 		t.Error(err)
 	}

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -20,7 +21,7 @@ const storePatience = 30
 func (c *crew) store(ctx context.Context, log *attemptLog, waits *atomic.Pointer[string]) (err error) {
 	end := time.Now().Add(storePatience * c.d.o.Heartbeat)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, c.d.o.Heartbeat/2) {
-		if err = log.close(); err == nil {
+		if err = cmp.Or(c.d.storeGone(ctx), log.close()); err == nil { // without the store, the result would be lost, too
 			return nil
 		}
 		c.full.Store(true)

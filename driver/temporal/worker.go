@@ -92,7 +92,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
 	go c.scripted(looking)
-	go c.missesServer(looking)
+	go c.misses(looking)
 	select {
 	case <-ctx.Done():
 		interrupt()
@@ -118,28 +118,21 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	return err
 }
 
-// missesServer tells when the server does not answer, and when it answers again, until ctx is done. The SDK asks again and again, and says
+// misses tells what the worker can do nothing without, and "" when it is back, until ctx is done. The SDK asks again and again, and says
 // nothing.
-func (c *crew) missesServer(ctx context.Context) {
+func (c *crew) misses(ctx context.Context) {
 	if c.w.Stalled == nil {
 		return
 	}
 	looks := time.NewTicker(c.d.o.Heartbeat / 2)
 	defer looks.Stop()
-	for missing := false; ; {
-		soon, cancel := context.WithTimeout(ctx, c.d.o.Heartbeat/2)
-		_, err := c.d.client.WorkflowService().GetSystemInfo(soon, &workflowservice.GetSystemInfoRequest{})
-		silent := err != nil && (away(err) || soon.Err() != nil)
-		cancel()
+	for told := ""; ; {
+		why := c.missing(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if silent != missing {
-			missing = silent
-			why := ""
-			if missing {
-				why = c.d.silent()
-			}
+		if why != told {
+			told = why
 			c.w.Stalled(why)
 		}
 		select {
@@ -148,6 +141,20 @@ func (c *crew) missesServer(ctx context.Context) {
 		case <-looks.C:
 		}
 	}
+}
+
+// missing says that the server does not answer, or that the store is not there.
+func (c *crew) missing(ctx context.Context) string {
+	soon, cancel := context.WithTimeout(ctx, c.d.o.Heartbeat/2)
+	defer cancel()
+	_, err := c.d.client.WorkflowService().GetSystemInfo(soon, &workflowservice.GetSystemInfoRequest{})
+	if err != nil && (away(err) || soon.Err() != nil) {
+		return c.d.silent()
+	}
+	if gone := c.d.storeGone(soon); gone != nil {
+		return gone.Error()
+	}
+	return ""
 }
 
 // unreadable tells that this worker cannot read a run.

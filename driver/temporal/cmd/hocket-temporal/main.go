@@ -58,7 +58,7 @@ func open(s hocket.DriverSetup) (driver.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return temporal.Open(temporal.Options{Key: key, Client: o, Queue: cmp.Or(s.Config.Temporal.Queue, filepath.Base(s.Root)), Store: store})
+	return temporal.Open(temporal.Options{Create: s.Prepare, Key: key, Client: o, Queue: cmp.Or(s.Config.Temporal.Queue, filepath.Base(s.Root)), Store: store})
 }
 
 // options returns how to connect. Variables of the environment come first, then what config.yml says, and then the profile in
