@@ -45,11 +45,13 @@ const (
 // that keeps its environment.
 const KeyVariable = "HOCKET_KEY"
 
+var driverKeys = []string{"HOCKET_TEMPORAL_KEY", "TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_CODEC_AUTH"}
+
 // isDriverKey reports whether a variable gives access to the runs of a project, on a server that has them. No step
 // needs it.
 func isDriverKey(pair string) bool {
 	name, _, _ := strings.Cut(pair, "=")
-	return name == "HOCKET_TEMPORAL_KEY" || name == "TEMPORAL_API_KEY"
+	return slices.Contains(driverKeys, name) || strings.HasPrefix(name, "TEMPORAL_GRPC_META_") // such as that of an authorization
 }
 
 // ownerVariable tells the processes of this process from those of another one with the same key.

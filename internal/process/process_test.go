@@ -41,6 +41,21 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestDriverKeys: a step does not see what gives access to the server of the runs.
+func TestDriverKeys(t *testing.T) {
+	keys := []string{
+		"HOCKET_TEMPORAL_KEY", "TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_CODEC_AUTH", "TEMPORAL_GRPC_META_AUTHORIZATION", "TEMPORAL_GRPC_META_X_TENANT",
+	}
+	for _, name := range append(keys, "TEMPORAL_ADDRESS") {
+		t.Setenv(name, "of-"+name)
+	}
+	var out bytes.Buffer
+	err := command("env | grep =of-").Run(t.Context(), "", func(piece []byte) error { out.Write(piece); return nil }, discard)
+	if err != nil || out.String() != "TEMPORAL_ADDRESS=of-TEMPORAL_ADDRESS\n" {
+		t.Errorf("%v: it sees\n%s", err, out.String())
+	}
+}
+
 func TestNoInputIsTheNullDevice(t *testing.T) {
 	if err := command("! read line").Run(t.Context(), "", discard, discard); err != nil {
 		t.Error(err)
