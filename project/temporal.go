@@ -31,6 +31,7 @@ type Temporal struct {
 // TemporalTLS says how the connection is encrypted. Files are relative to the project.
 type TemporalTLS struct {
 	On         bool
+	Off        bool   // the connection is not encrypted, whatever Temporal's own file says
 	CA         string // a file with the certificates of authorities; "": those of the system
 	Cert, Key  string // files with the certificate of the client and its key; "": none
 	ServerName string // in the certificate of the server; "": that of the address
@@ -65,6 +66,7 @@ func (t *Temporal) read(m *strictyaml.Map) {
 func (t *TemporalTLS) read(n strictyaml.Node) {
 	if !n.Exists() || n.IsScalar() {
 		t.On = n.Bool()
+		t.Off = n.Exists() && !t.On
 		return
 	}
 	m := n.Map()
@@ -167,6 +169,9 @@ func (p *Project) DriverPowers() trust.Powers {
 	if t.Namespace != "" {
 		what += ", in the namespace " + t.Namespace
 	}
+	if t.TLS.Off {
+		what += ", without encryption"
+	}
 	if t.TLS.Key != "" {
 		what += ", with the client key in the file " + t.TLS.Key
 	}
@@ -176,7 +181,9 @@ func (p *Project) DriverPowers() trust.Powers {
 			what += ", with your AWS keys"
 		}
 	}
-	return trust.Powers{{Kind: trust.Driver, What: what, Where: p.place(p.at["driver"]), Material: workflow.FormatJSON([]any{
-		c.Driver, t.Address, t.Namespace, t.Queue, t.Store, fmt.Sprint(t.TLS.On), t.TLS.CA, t.TLS.Cert, t.TLS.Key, t.TLS.ServerName,
-	})}}
+	material := []any{c.Driver, t.Address, t.Namespace, t.Queue, t.Store, fmt.Sprint(t.TLS.On), t.TLS.CA, t.TLS.Cert, t.TLS.Key, t.TLS.ServerName}
+	if t.TLS.Off {
+		material = append(material, "plain")
+	}
+	return trust.Powers{{Kind: trust.Driver, What: what, Where: p.place(p.at["driver"]), Material: workflow.FormatJSON(material)}}
 }

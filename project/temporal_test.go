@@ -91,6 +91,10 @@ func TestDriverPowers(t *testing.T) {
 		}
 		digests = append(digests, digest)
 	}
+	plain := powers("driver: temporal\ntemporal: {tls: false}\n")
+	if len(plain) != 1 || !strings.Contains(plain[0].What, ", without encryption") || plain.Digest() == powers("driver: temporal\n").Digest() {
+		t.Errorf("without encryption: %v", plain)
+	}
 	if got := powers("driver: temporal\n"); len(got) != 1 || !strings.HasSuffix(got[0].What, "to the Temporal server of your environment") {
 		t.Errorf("%v", got)
 	}

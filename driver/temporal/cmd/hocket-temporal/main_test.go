@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/project"
@@ -32,6 +33,10 @@ server_name = "cloud"
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(dir, "none")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	config := project.Temporal{Address: "config.example:7233", Namespace: "of-config"}
 	for name, c := range map[string]struct {
 		env       map[string]string
@@ -50,8 +55,8 @@ server_name = "cloud"
 		"TLS":               {nil, project.Temporal{TLS: project.TemporalTLS{On: true, ServerName: "config"}}, "file.example:7233", "of-file", "config"},
 		"variables for TLS": {map[string]string{"TEMPORAL_TLS_SERVER_NAME": "env"}, project.Temporal{TLS: project.TemporalTLS{On: true, ServerName: "config"}}, "file.example:7233", "of-file", "env"},
 		"TLS disabled":      {map[string]string{"TEMPORAL_TLS": "false"}, project.Temporal{TLS: project.TemporalTLS{On: true}}, "file.example:7233", "of-file", "-"},
-		"no file":           {map[string]string{"TEMPORAL_CONFIG_FILE": filepath.Join(dir, "none")}, project.Temporal{}, "localhost:7233", "", "-"},
-		"only a key":        {map[string]string{"TEMPORAL_CONFIG_FILE": filepath.Join(dir, "none"), "TEMPORAL_API_KEY": "k"}, config, "config.example:7233", "of-config", ""},
+		"no file":           {map[string]string{"TEMPORAL_CONFIG_FILE": empty}, project.Temporal{}, "localhost:7233", "", "-"},
+		"only a key":        {map[string]string{"TEMPORAL_CONFIG_FILE": empty, "TEMPORAL_API_KEY": "k"}, config, "config.example:7233", "of-config", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TEMPORAL_CONFIG_FILE", file)
@@ -78,11 +83,83 @@ server_name = "cloud"
 
 // Files of certificates are relative to the project, and a missing one is named.
 func TestCertificates(t *testing.T) {
-	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	root := t.TempDir()
 	_, err := options(root, project.Temporal{TLS: project.TemporalTLS{On: true, CA: "certs/ca.pem"}})
 	if missing := (*os.PathError)(nil); !errors.As(err, &missing) || missing.Path != filepath.Join(root, "certs", "ca.pem") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestKeyInTheClear: an API key is not sent without encryption, except to this machine.
+func TestKeyInTheClear(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	const away, here = "temporal.example:7233", "127.0.0.1:7233"
+	off := project.TemporalTLS{Off: true}
+	for name, c := range map[string]struct {
+		key, variable, address string
+		config                 project.TemporalTLS
+		refused, plain         bool
+	}{
+		"a key":                     {"k", "", away, project.TemporalTLS{}, false, false},
+		"disabled by a variable":    {"k", "false", away, project.TemporalTLS{}, true, false},
+		"disabled with 0":           {"k", "0", away, project.TemporalTLS{On: true}, true, false},
+		"disabled in config.yml":    {"k", "", away, off, true, false},
+		"enabled again":             {"k", "true", away, off, false, false},
+		"this machine":              {"k", "false", here, project.TemporalTLS{}, false, true},
+		"this machine, by its name": {"k", "", "localhost:7233", off, false, true},
+		"this machine, with IPv6":   {"k", "0", "[::1]:7233", off, false, true},
+		"another resolver":          {"k", "0", "dns:///localhost:7233", off, true, false},
+		"no key":                    {"", "false", away, off, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TEMPORAL_API_KEY", c.key)
+			t.Setenv("TEMPORAL_TLS", c.variable)
+			o, err := options(t.TempDir(), project.Temporal{Address: c.address, TLS: c.config})
+			if c.refused != (err != nil) || err != nil && !strings.Contains(err.Error(), "the API key would be sent to "+c.address+" without encryption: remove") {
+				t.Fatal(err)
+			}
+			if err == nil && c.plain != (o.ConnectionOptions.TLS == nil) {
+				t.Errorf("encrypted: %v", o.ConnectionOptions.TLS)
+			}
+		})
+	}
+}
+
+// TestInvalidVariables: each error names the variable or the file that is wrong.
+func TestInvalidVariables(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	cert, key := authority(t, "mine")
+	_, other := authority(t, "other")
+	file := func(name string, text []byte) string {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, name)
+	}
+	bad := file("bad.pem", []byte("bad"))
+	const of = "TEMPORAL_TLS_CLIENT_"
+	for want, env := range map[string]map[string]string{
+		`invalid address "garbage" of the Temporal server`:                                {"TEMPORAL_ADDRESS": "garbage"},
+		`invalid TEMPORAL_CONFIG_FILE: stat /none`:                                        {"TEMPORAL_CONFIG_FILE": "/none"},
+		`invalid TEMPORAL_TLS "maybe": expected true or false`:                            {"TEMPORAL_TLS": "maybe"},
+		`invalid TEMPORAL_TLS_DISABLE_HOST_VERIFICATION "yes"`:                            {"TEMPORAL_TLS_DISABLE_HOST_VERIFICATION": "yes"},
+		`authority in TEMPORAL_TLS_SERVER_CA_CERT_DATA: expected`:                         {"TEMPORAL_TLS_SERVER_CA_CERT_DATA": "bad"},
+		`authority in ` + bad + `: expected`:                                              {"TEMPORAL_TLS_SERVER_CA_CERT_PATH": bad},
+		`the client certificate in ` + of + `CERT_DATA needs a key`:                       {of + "CERT_DATA": string(cert)},
+		`the client key in ` + bad + ` needs a certificate`:                               {of + "KEY_PATH": bad},
+		`certificate in ` + bad + `, with the key in ` + of + `KEY_DATA: `:                {of + "CERT_PATH": bad, of + "KEY_DATA": string(key)},
+		`certificate in ` + of + `CERT_DATA, with the key in ` + file("other.key", other): {of + "CERT_DATA": string(cert), of + "KEY_PATH": filepath.Join(dir, "other.key")},
+	} {
+		t.Run(want, func(t *testing.T) {
+			for name, value := range env {
+				t.Setenv(name, value)
+			}
+			if _, err := options(dir, project.Temporal{}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
