@@ -141,6 +141,21 @@ func (p *Project) Migrate(ctx context.Context) (m Migration, err error) {
 	return m, err
 }
 
+// HasRunHere reports whether one run on this machine has an id or begins with it, although the project has a driver. Such a run is from
+// before, see [Options.Local].
+func (p *Project) HasRunHere(ctx context.Context, id string) bool {
+	if p.Driver() == "" {
+		return false
+	}
+	here, err := local.Open(p.State(), local.Options{})
+	if err != nil {
+		return false
+	}
+	defer here.Close()
+	_, err = here.Find(ctx, id)
+	return err == nil
+}
+
 // CheckRuns reads everything that is stored about runs, and returns how many there are, -1
 // if there is no journal yet.
 func (p *Project) CheckRuns(ctx context.Context) (int, error) {

@@ -54,7 +54,11 @@ func (a *app) migrate(ctx context.Context) error {
 	}
 	text := "ready for runs with the driver " + p.Driver() + "\n"
 	if m.Stay > 0 {
-		text += view.Count(m.Stay, "run") + " from before stay on this machine: " + onThisMachine + a.self("runs") + "\n"
+		stay := " from before stay"
+		if m.Stay == 1 {
+			stay += "s"
+		}
+		text += view.Count(m.Stay, "run") + stay + " on this machine: " + onThisMachine + a.self("runs") + "\n"
 	}
 	return a.print(text)
 }

@@ -68,6 +68,9 @@ func noRun(ctx context.Context, p *hocket.Project, err error) error {
 	if len(unknown.Candidates) > 0 {
 		return usagef("use a longer prefix of the id", "%v", err)
 	}
+	if p.HasRunHere(ctx, unknown.ID) {
+		return usagef("it is on this machine, from before the project had a driver: put HOCKET_DRIVER=local in front of the command", "%v", err)
+	}
 	runs, _ := p.Runs(ctx, hocket.Filter{Limit: 200}) // without them, there is no suggestion
 	ids := make([]string, len(runs))
 	for i, r := range runs {

@@ -150,20 +150,25 @@ func (s sealedStore) Create(ctx context.Context, key string, value []byte) error
 // Get returns a value.
 func (s sealedStore) Get(ctx context.Context, key string) ([]byte, error) {
 	value, err := s.Store.Get(ctx, key)
-	text, ok := bytes.CutPrefix(value, []byte(mark))
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case ok:
-		value, err = s.seal.open(text, key)
-	case s.seal.aead != nil:
-		value, err = nil, errPlain
-	}
-	if err != nil {
+	if value, err = s.opened(key, value); err != nil {
 		err = fmt.Errorf("temporal: %s in the store: %w", key, err)
 	}
 	return value, err
+}
+
+// opened decrypts what the store has for a key.
+func (s sealedStore) opened(key string, value []byte) ([]byte, error) {
+	text, ok := bytes.CutPrefix(value, []byte(mark))
+	switch {
+	case ok:
+		return s.seal.open(text, key)
+	case s.seal.aead != nil:
+		return nil, errPlain
+	}
+	return value, nil
 }
 
 // sealedKey is the key of a value by which all machines know the key of the project.
@@ -171,9 +176,15 @@ const sealedKey = "sealed"
 
 // check refuses a machine that lacks the key of a project or has another one: it could read nothing.
 func (s seal) check(ctx context.Context, store Store) error {
-	_, err := sealedStore{store, s}.Get(ctx, sealedKey)
+	value, err := store.Get(ctx, sealedKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		return nil
+	}
+	if err == nil {
+		_, err = sealedStore{store, s}.opened(sealedKey, value)
+	}
+	if err != nil {
+		err = fmt.Errorf("the store %v cannot be used: %w; set %s to the same key as on the other machines", store, err, KeyVariable)
 	}
 	return err
 }

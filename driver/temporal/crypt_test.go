@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -68,9 +69,10 @@ func TestSealed(t *testing.T) {
 			t.Errorf("%s can be read, %v", e.GetEventType(), err)
 		}
 	}
-	for key, want := range map[string]string{"": "is not set here", strings.Repeat("x", 32): "is not the one"} {
+	for key, want := range map[string]string{"": "it is encrypted, and HOCKET_TEMPORAL_KEY is not set here;", strings.Repeat("x", 32): "is not the one"} {
 		o.Key = []byte(key)
-		if _, err := temporal.Open(o); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), temporal.KeyVariable) {
+		_, err := temporal.Open(o)
+		if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("the store %s cannot be used: it ", s)) || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "; set HOCKET_TEMPORAL_KEY to the same key as on the other machines") {
 			t.Errorf("with the key %q: %v", key, err)
 		}
 	}

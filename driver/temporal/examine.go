@@ -89,10 +89,10 @@ func (d *Driver) examineStore(ctx context.Context) driver.Finding {
 	if err != nil {
 		return driver.Finding{What: "store", Broken: true, Found: err.Error(), Remedy: "correct `store` under `temporal` in config.yml; all machines must be able to read and write it"}
 	}
-	if runs, err := d.strangers(ctx); err != nil || len(runs) > 0 {
-		f := driver.Finding{What: "store", Broken: true, Found: fmt.Sprintf("%s, but %s", d.o.Store, d.elsewhere(runs))}
+	if runs, own, err := d.strangers(ctx); err != nil || len(runs) > 0 {
+		f := driver.Finding{What: "store", Broken: own == 0, Found: fmt.Sprintf("%s, but %s", d.o.Store, d.elsewhere(runs))}
 		if err != nil {
-			f.Found = fmt.Sprintf("%s: %v", d.o.Store, err)
+			f.Broken, f.Found = true, fmt.Sprintf("%s: %v", d.o.Store, err)
 		}
 		f.Remedy = "set `store` under `temporal` in config.yml to the same place on all machines; if the runs belong to another project, set another `queue`"
 		return f
@@ -100,16 +100,18 @@ func (d *Driver) examineStore(ctx context.Context) driver.Finding {
 	return driver.Finding{What: "store", Found: fmt.Sprint(d.o.Store)}
 }
 
-// strangers returns the runs of the queue that use another store.
-func (d *Driver) strangers(ctx context.Context) (runs []string, err error) {
+// strangers returns the runs of the queue that use another store, and how many use this one.
+func (d *Driver) strangers(ctx context.Context) (runs []string, own int, err error) {
 	found, err := d.executions(ctx, "")
 	for id, e := range found {
 		if _, err := d.factsOf(e); errors.Is(err, errStore) {
 			runs = append(runs, id)
+		} else {
+			own++
 		}
 	}
 	slices.Sort(runs)
-	return runs, err
+	return runs, own, err
 }
 
 // elsewhere says that runs use another store; "" if there are none.
@@ -122,7 +124,7 @@ func (d *Driver) elsewhere(runs []string) string {
 
 // Notice says which runs lists lack because they use another store.
 func (d *Driver) Notice(ctx context.Context) (string, error) {
-	runs, err := d.strangers(ctx)
+	runs, _, err := d.strangers(ctx)
 	if err != nil || len(runs) == 0 {
 		return "", err
 	}

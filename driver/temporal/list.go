@@ -320,11 +320,35 @@ func (d *Driver) Find(ctx context.Context, prefix string) (string, error) {
 			found[id] = nil
 		}
 	}
+	if err := d.leaveStrangers(found, prefix); err != nil {
+		return "", err
+	}
 	unknown.Candidates = slices.Sorted(maps.Keys(found))
 	if _, ok := found[prefix]; ok || len(found) == 1 {
 		return unknown.Candidates[0], nil
 	}
 	return "", unknown
+}
+
+// leaveStrangers removes the runs that use another store. If nothing else is meant, the error says that.
+func (d *Driver) leaveStrangers(found map[string]*workflowpb.WorkflowExecutionInfo, meant string) error {
+	known := len(found)
+	for id, e := range found {
+		if e == nil { // only the archive here has it
+			continue
+		}
+		if _, err := d.factsOf(e); !errors.Is(err, errStore) {
+			continue
+		}
+		if id == meant {
+			return errStore
+		}
+		delete(found, id)
+	}
+	if known > 0 && len(found) == 0 {
+		return errStore
+	}
+	return nil
 }
 
 // Count counts runs and questions.

@@ -46,6 +46,9 @@ func openBucket(at string) (Store, error) {
 	return &bucket{c, u.Host, prefix}, nil
 }
 
+// errBusy is the error of a server that could answer later.
+var errBusy = errors.New("the server of the store cannot answer now; try again later")
+
 func (b *bucket) String() string { return "s3://" + b.name + "/" + b.prefix }
 
 // wrong returns an error as package fs names it.
@@ -58,6 +61,8 @@ func (b *bucket) wrong(key string, err error) error {
 		err = fs.ErrNotExist
 	case r.StatusCode == http.StatusPreconditionFailed:
 		err = fs.ErrExist
+	case r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests:
+		err = fmt.Errorf("%w: %w", errBusy, err)
 	}
 	return fmt.Errorf("store s3://%s/%s%s: %w", b.name, b.prefix, key, err)
 }

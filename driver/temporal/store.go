@@ -311,6 +311,9 @@ func (d *Driver) identify(ctx context.Context) (string, error) {
 		}
 		data, err = d.newStore(ctx)
 	}
+	if errors.Is(err, errBusy) {
+		return "", err
+	}
 	var is identity
 	if err == nil {
 		err = json.Unmarshal(data, &is)

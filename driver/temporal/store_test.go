@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -184,6 +185,13 @@ func TestOtherStore(t *testing.T) {
 	if _, err := mine.Start(ctx, spec); err != nil {
 		t.Fatal(err)
 	}
+	lists := func(run string) { // the server does a little later
+		t.Helper()
+		for began := time.Now(); executions(t, queue+"/"+run) == 0 && time.Since(began) < 20*time.Second; {
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	lists("run-1")
 	ctx, stop := context.WithCancel(ctx)
 	var ends sync.WaitGroup
 	defer ends.Wait()
@@ -212,6 +220,9 @@ func TestOtherStore(t *testing.T) {
 	}
 	checks := map[string]error{"work": err}
 	_, checks["info"] = other.Info(ctx, "run-1")
+	for _, prefix := range []string{"run-1", "run-"} {
+		_, checks["find "+prefix] = other.Find(ctx, prefix)
+	}
 	_, checks["act"] = other.Act(ctx, "run-1", &engine.CancelAsked{})
 	_, checks["drive"] = other.Drive(ctx, "run-1", driver.Work{})
 	checks["delete"] = other.Delete(ctx, "run-1")
@@ -240,9 +251,22 @@ func TestOtherStore(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	found := other.Examine(ctx)
-	if store := found[len(found)-1]; !store.Broken || !strings.Contains(store.Found, "runs of the queue "+queue+" use another store: 1, such as run-1") {
-		t.Errorf("doctor: %+v", store)
+	doctor := func(broken bool) {
+		t.Helper()
+		found := other.Examine(ctx)
+		if store := found[len(found)-1]; store.Broken != broken || store.Remedy == "" || !strings.Contains(store.Found, "runs of the queue "+queue+" use another store: 1, such as run-1") {
+			t.Errorf("doctor: %+v", store)
+		}
+	}
+	doctor(true)
+	spec.Run = "run-2"
+	if _, err := other.Start(ctx, spec); err != nil {
+		t.Fatal(err)
+	}
+	lists("run-2")
+	doctor(false)
+	if id, err := other.Find(ctx, "run-"); id != "run-2" || err != nil {
+		t.Errorf("the only run of this store: %s %v", id, err)
 	}
 	info, err := mine.Info(ctx, "run-1")
 	for deadline := time.Now().Add(20 * time.Second); info.Stalled == "" && err == nil && time.Now().Before(deadline); info, err = mine.Info(ctx, "run-1") {
@@ -254,6 +278,23 @@ func TestOtherStore(t *testing.T) {
 	works(mine, nil)
 	if res, err := mine.Drive(ctx, "run-1", driver.Work{}); err != nil || res.Status != engine.Success {
 		t.Errorf("%+v %v", res, err)
+	}
+}
+
+// TestBusyStore: another store is no remedy if the server of this one has too much to do.
+func TestBusyStore(t *testing.T) {
+	needsServer(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	s, err := temporal.OpenStore("s3://bucket/some?region=us-east-1&endpoint=" + server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = temporal.Open(options(newName(), s))
+	if err == nil || !strings.HasPrefix(err.Error(), "store s3://bucket/some/id: the server of the store cannot answer now; try again later") || strings.Contains(err.Error(), "config.yml") {
+		t.Error(err)
 	}
 }
 

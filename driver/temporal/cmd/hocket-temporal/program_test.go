@@ -169,8 +169,13 @@ func TestProgram(t *testing.T) {
 	o.more = []string{"TEMPORAL_NAMESPACE=office"}
 	o.prints("no namespace \"office\"", 1, "doctor")
 	o.prints("`hocket migrate`", 1, "runs")
-	o.prints("ready for runs with the driver temporal", 0, "migrate")
+	o.more = append(o.more, "HOCKET_DRIVER=local")
+	o.hocket(0, "run", "hello")
+	here := regexp.MustCompile(`hello-\w+`).FindString(o.hocket(0, "runs"))
+	o.more = o.more[:1]
+	o.prints("ready for runs with the driver temporal\n1 run from before stays on this machine: ", 0, "migrate")
 	o.prints("ready", 0, "migrate")
+	o.prints("HOCKET_DRIVER=local", 2, "show", here)
 	o.prints("none serves the queue office", 0, "doctor")
 	metrics := freeAddress(t)
 	w := o.command("worker", "--name", "desk", "--metrics", metrics)
