@@ -97,7 +97,9 @@ steps:
 	if err := os.Rename(c.store, c.store+".away"); err != nil {
 		t.Fatal(err)
 	}
-	is(false)
+	if gone, err := d.Deleted(t.Context(), deleted.ID()); gone != nil || !errors.As(err, new(*temporal.NoStoreError)) {
+		t.Errorf("without the store: %v %v", gone, err)
+	}
 	if err := os.Rename(c.store+".away", c.store); err != nil {
 		t.Fatal(err)
 	}
