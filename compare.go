@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -156,7 +157,7 @@ func (c *Comparison) compareSteps(before []engine.StepResult, run *engine.Run, p
 		seen[was.Address] = true
 		c.compareStep(was, now)
 	}
-	for _, address := range slices.Sorted(maps.Keys(now.pasts)) { // of plans before that
+	for _, address := range sorted.Keys(now.pasts) { // of plans before that
 		switch {
 		case seen[address]:
 		case now.steps[address].Status == engine.Success:
@@ -168,7 +169,7 @@ func (c *Comparison) compareSteps(before []engine.StepResult, run *engine.Run, p
 		}
 		seen[address] = true
 	}
-	for _, address := range slices.Sorted(maps.Keys(now.asks)) { // which do what was done elsewhere
+	for _, address := range sorted.Keys(now.asks) { // which do what was done elsewhere
 		if !seen[address] {
 			c.Again, c.Effects = append(c.Again, address), append(c.Effects, address)
 		}
@@ -227,7 +228,7 @@ func (c *Comparison) compareStep(was engine.StepResult, now *newState) {
 // longer has. seen are the addresses of which it is known what becomes of them.
 func (c *Comparison) compareMoved(now *newState, seen map[string]bool) {
 	gone, known := map[string]string{}, map[string]bool{}
-	for _, address := range slices.Sorted(maps.Keys(now.pasts)) {
+	for _, address := range sorted.Keys(now.pasts) {
 		if now.pasts[address].Once && !now.has(address) {
 			place := PlaceOf(address)
 			gone[place[strings.LastIndexByte(place, '/')+1:]] = address

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -140,7 +140,7 @@ func (p *Project) Reload() error {
 		return slices.DeleteFunc(s.files.Equipment(), func(power trust.Power) bool { return power.Kind != trust.Secret && power.Kind != trust.Address })
 	})
 	files, err := project.Open(p.dir, project.Options{
-		Root: root, State: state, Shared: p.o.State != "", StateHome: stateHome(), User: userConfig(), Reserved: slices.Sorted(maps.Keys(p.o.Agents)),
+		Root: root, State: state, Shared: p.o.State != "", StateHome: stateHome(), User: userConfig(), Reserved: sorted.Keys(p.o.Agents),
 		Away: p.o.Trial != nil && p.o.Trial.Absent, Local: p.o.Local,
 		Executors: func(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
 			return s.executors(root, c, p.o.Agents, func(file string) bool { return p.mayRead(s, file) })

@@ -3,7 +3,6 @@ package hocket
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
@@ -287,7 +287,7 @@ func (p *Project) LoadTask(t Task) (*Workflow, map[string]any, error) {
 	for _, in := range t.Inputs {
 		task.Inputs = append(task.Inputs, workflow.Binding{Name: in.Name, Value: verbatim(in.Name, in.Value)})
 	}
-	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
+	for _, key := range sorted.Keys(t.Settings) {
 		if task.Settings == nil {
 			task.Settings = map[string]any{}
 		}

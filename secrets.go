@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/hocket-dev/hocket/agent/secret"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -58,7 +57,7 @@ func (p *Project) Mask(text string) string { return p.now().secrets.Masker().Mas
 func (p *Project) holdsSecret(text string) bool { return p.Mask(text) != text }
 
 func (p *Project) checkInputs(inputs map[string]any) error {
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+	for _, name := range sorted.Keys(inputs) {
 		if err := p.CheckSecret(fmt.Sprintf("the input %q", name), workflow.FormatText(inputs[name])); err != nil {
 			return err
 		}
@@ -76,7 +75,7 @@ func (w *Workflow) CheckExposed() error {
 		return &SecretError{Short: short}
 	}
 	sources := w.l.Sources()
-	for _, file := range slices.Sorted(maps.Keys(sources)) {
+	for _, file := range sorted.Keys(sources) {
 		if line := secretLine(secrets.Masker(), sources[file]); line > 0 {
 			return &SecretError{File: file, Line: line}
 		}

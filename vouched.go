@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -87,12 +87,12 @@ func (v vouched) walk(visit func(w *workflow.Workflow, n *workflow.Node, t *work
 
 // describes says what differs between a task and what its step says, which works in a workspace of its own or not.
 func describes(w *workflow.Workflow, n *workflow.Node, t *workflow.Task, own bool, task *engine.StartTask) error {
-	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
+	for _, key := range sorted.Keys(t.Settings) {
 		if value, ok := task.Settings[key]; !ok || !canBe(t.Settings[key], value) {
 			return fmt.Errorf("the setting %q differs", key)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(task.Settings)) {
+	for _, key := range sorted.Keys(task.Settings) {
 		if _, ok := t.Settings[key]; !ok {
 			return fmt.Errorf("it has no setting %q", key)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -81,7 +82,7 @@ func ReadPermissions(written map[string]any, others ...string) (Permissions, []P
 		r.problem([]string{"mode"}, "write one of read-only, edit, full, ask", "mode cannot be %s", workflow.FormatJSON(written["mode"]))
 	}
 	maps.Copy(r.rules, modes[mode])
-	for _, key := range slices.Sorted(maps.Keys(written)) {
+	for _, key := range sorted.Keys(written) {
 		switch power := Power(key); {
 		case key == "mode" || slices.Contains(others, key):
 		case slices.Contains(Powers, power):
@@ -130,7 +131,7 @@ func (r *permissionReader) read(power Power, written any) {
 		patterns = map[string]any{"*": written}
 	}
 	rules := []Rule{}
-	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+	for _, pattern := range sorted.Keys(patterns) {
 		text, _ := patterns[pattern].(string)
 		if p := Permission(text); p == Allow || p == AskFirst || p == Deny {
 			rules = append(rules, Rule{pattern, p})

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -107,7 +107,7 @@ func withoutMisspelt(found []Problem) []Problem {
 // names returns the settings that the schema has at a path.
 func (s *Schema) names(path []string) []string {
 	properties, _ := s.at(path)["properties"].(map[string]any)
-	return slices.Sorted(maps.Keys(properties))
+	return sorted.Keys(properties)
 }
 
 // at returns the part of the schema for a setting.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Set holds all agents that a project can use: its definitions, and a built-in agent for
@@ -199,7 +201,7 @@ func (s *Set) Default() string { return s.fallback }
 func (s *Set) Names() []string { return slices.Clone(s.names) }
 
 // Executors returns the names of the executors, sorted.
-func (s *Set) Executors() []string { return slices.Sorted(maps.Keys(s.executors)) }
+func (s *Set) Executors() []string { return sorted.Keys(s.executors) }
 
 // Traits returns the traits of an executor, or the zero value if there is none of that
 // name.

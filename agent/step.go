@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -120,7 +121,7 @@ func (s *stepReader) tools(value any) {
 // name.
 func (s *stepReader) permit(word string, members map[string]any) {
 	named := map[Power][]Rule{}
-	for _, key := range slices.Sorted(maps.Keys(members)) {
+	for _, key := range sorted.Keys(members) {
 		power, known := stepPowers[key]
 		switch {
 		case key == "*":

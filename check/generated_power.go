@@ -1,9 +1,7 @@
 package check
 
 import (
-	"maps"
-	"slices"
-
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -27,7 +25,7 @@ var generatedPower = rule{
 				}
 			}
 			env, _ := t.Settings["env"].(map[string]any)
-			for _, name := range slices.Sorted(maps.Keys(env)) {
+			for _, name := range sorted.Keys(env) {
 				if startsPrograms(name) {
 					p.errorf(splicePos(n, t, "env"), "remove it, and name the program in the command", "the variable %s of %q would decide which programs run", name, n.ID)
 				}

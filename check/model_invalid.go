@@ -2,9 +2,9 @@ package check
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -21,7 +21,7 @@ var modelInvalid = rule{
 			}
 			p.isValue(in.Pos, "the default of input", in.Name, in.Default)
 		}
-		for _, name := range slices.Sorted(maps.Keys(p.w.State)) {
+		for _, name := range sorted.Keys(p.w.State) {
 			p.isValue(p.w.StatePos[name], "state", name, p.w.State[name])
 		}
 	},
@@ -78,7 +78,7 @@ func (p *pass) isValue(pos workflow.Pos, what, name string, v any) {
 			p.isValue(pos, what, name, item)
 		}
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
+		for _, key := range sorted.Keys(v) {
 			p.isValue(pos, what, name, v[key])
 		}
 	default:

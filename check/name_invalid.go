@@ -2,9 +2,8 @@ package check
 
 import (
 	"iter"
-	"maps"
-	"slices"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -38,7 +37,7 @@ func (p *pass) names() iter.Seq[name] {
 				return
 			}
 		}
-		for _, k := range slices.Sorted(maps.Keys(p.w.State)) {
+		for _, k := range sorted.Keys(p.w.State) {
 			if !yield(name{k, "a variable", "vars.", placeOr(p.w.StatePos[k], p.w.Pos)}) {
 				return
 			}

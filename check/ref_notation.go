@@ -1,10 +1,8 @@
 package check
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -26,7 +24,7 @@ var refNotation = rule{
 		}
 		if t := n.Task(); t != nil {
 			p.braces(n.Pos, t.Prompt.Text)
-			for _, name := range slices.Sorted(maps.Keys(t.Settings)) {
+			for _, name := range sorted.Keys(t.Settings) {
 				p.braces(placeOr(t.SettingsPos[name], n.Pos), t.Settings[name])
 			}
 		}
@@ -74,7 +72,7 @@ func (p *pass) braces(pos workflow.Pos, value any) {
 			p.braces(pos, item)
 		}
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
+		for _, key := range sorted.Keys(v) {
 			p.braces(pos, v[key])
 		}
 	}

@@ -1,10 +1,10 @@
 package check
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -75,7 +75,7 @@ func spliceVariables(p *pass, n *node, t *workflow.Task) {
 		p.errorf(splicePos(n, t, "env"), "write the name of each variable in the workflow, with its value", "a value would set all variables of %q, including those that decide which programs run", n.ID)
 	}
 	env, _ := t.Settings["env"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(env)) {
+	for _, name := range sorted.Keys(env) {
 		if startsPrograms(name) && refers(env[name]) {
 			report(splicePos(n, t, "env"), name)
 		}

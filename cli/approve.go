@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/draw"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -340,7 +340,7 @@ func (a *app) reviewText(r *hocket.Review) string {
 	section("Prompts", effects(r, hocket.PromptEffect)...)
 	section("Agents", agents(r)...)
 	var files []string
-	for _, name := range slices.Sorted(maps.Keys(r.Texts)) {
+	for _, name := range sorted.Keys(r.Texts) {
 		files = append(files, name+"\n  "+indented(r.Texts[name]))
 	}
 	section("Files", files...)
@@ -378,7 +378,7 @@ func rest(meaning string) string {
 const shownLines = 40
 
 func covered(r *hocket.Review) (items []string) {
-	for _, name := range slices.Sorted(maps.Keys(r.Covered)) {
+	for _, name := range sorted.Keys(r.Covered) {
 		lines := strings.Split(strings.TrimSpace(r.Covered[name]), "\n")
 		if more := len(lines) - shownLines; more > 0 {
 			lines = append(lines[:shownLines], fmt.Sprintf("[cut off: %s more; read all of it in %s]", view.Count(more, "line"), name))

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 func (a *app) mcpVerb() *cobra.Command {
@@ -259,7 +259,7 @@ func takes(schema map[string]any) string {
 	properties, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)
 	var names, more []string
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
+	for _, name := range sorted.Keys(properties) {
 		if slices.Contains(required, any(name)) {
 			names = append(names, name)
 		} else {

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -27,7 +26,7 @@ import (
 func (a *app) mcpInstallVerb() *cobra.Command {
 	var client string
 	var uninstall, yes, dry bool
-	names := slices.Sorted(maps.Keys(mcpClients))
+	names := sorted.Keys(mcpClients)
 	cmd := &cobra.Command{
 		Use:   "install --for CLIENT [FLAGS]",
 		Short: "Set up a program to use Hocket as an MCP server",

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -190,7 +191,7 @@ func (a *app) newTool(ctx context.Context, name, kind string) error {
 		return usagef("choose another name, or edit the existing tool", "tool %q already exists", name)
 	}
 	res := initResult{Dir: dir, Made: []string{}, Kept: []string{}}
-	for _, file := range slices.Sorted(maps.Keys(files)) {
+	for _, file := range sorted.Keys(files) {
 		if _, err := writeNew(filepath.Join(dir, file), files[file]); err != nil {
 			return err
 		}

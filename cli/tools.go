@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -229,7 +229,7 @@ func (a *app) drawPermissions(row func(name, value string), f *toolFacts) {
 func drawInputs(row func(name, value string), schema map[string]any) {
 	properties, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
+	for _, name := range sorted.Keys(properties) {
 		property, _ := properties[name].(map[string]any)
 		parts := []string{name}
 		if kind, ok := property["type"]; ok {

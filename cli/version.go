@@ -3,15 +3,14 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 func (a *app) versionVerb() *cobra.Command {
@@ -51,7 +50,7 @@ func (a *app) version() error {
 }
 
 // drivers returns the names of the drivers that this program has in addition to that for this machine.
-func (a *app) drivers() []string { return slices.Sorted(maps.Keys(a.with.Drivers)) }
+func (a *app) drivers() []string { return sorted.Keys(a.with.Drivers) }
 
 // version is the version of a program in another module, which the linker sets.
 var version string

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
-	"slices"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -15,7 +14,7 @@ import (
 func Digest(b *workflow.Bundle) string {
 	var d digest
 	d.workflow(b.Root)
-	for _, name := range slices.Sorted(maps.Keys(b.Called)) {
+	for _, name := range sorted.Keys(b.Called) {
 		d.add(name)
 		d.workflow(b.Called[name])
 	}

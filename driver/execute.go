@@ -3,11 +3,11 @@ package driver
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // agentTask converts a command of the engine to a task for executors.
@@ -43,7 +43,7 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 	for _, in := range cmd.Inputs {
 		t.Inputs = append(t.Inputs, agent.Input(in))
 	}
-	for _, name := range slices.Sorted(maps.Keys(def.Inputs)) {
+	for _, name := range sorted.Keys(def.Inputs) {
 		given := slices.ContainsFunc(t.Inputs, func(in agent.Input) bool { return in.Name == name })
 		if value := def.Inputs[name]; value != nil && !given {
 			t.Inputs = append(t.Inputs, agent.Input{Name: name, Value: value})

@@ -3,9 +3,10 @@ package driver
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Files describes the files of a project on a machine.
@@ -36,7 +37,7 @@ func (f Files) Short() *Changed {
 		return nil
 	}
 	c, size := &Changed{Files: map[string]string{}}, 0
-	for _, name := range slices.Sorted(maps.Keys(f.changed)) {
+	for _, name := range sorted.Keys(f.changed) {
 		if size += len(name); len(c.Files) == mostChanged || size > longChanged {
 			c.More = true
 			break

@@ -3,12 +3,11 @@ package driver
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -44,7 +43,7 @@ func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
 		inputs[settingsInput] = h.Settings
 		task.Settings = map[string]any{}
 	}
-	for _, key := range slices.Sorted(maps.Keys(h.Settings)) {
+	for _, key := range sorted.Keys(h.Settings) {
 		task.Settings[key] = "${inputs." + settingsInput + "[" + strconv.Quote(key) + "]}"
 	}
 	ev := &engine.HandoffAsked{

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -59,4 +60,4 @@ func (p *program) complete(given map[string]any) (map[string]any, error) {
 	return inputs, nil
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return sorted.Keys(m) }

@@ -2,9 +2,9 @@ package engine
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
@@ -139,7 +139,7 @@ func (in *inst) about() []Input {
 	var list []Input
 	if len(in.from()) == 0 {
 		inputs := in.scope().frame.inputs
-		for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		for _, name := range sorted.Keys(inputs) {
 			list = append(list, Input{name, inputs[name]})
 		}
 	}

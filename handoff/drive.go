@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Drive carries out the sessions of the project that no other process drives, until all of them
@@ -59,7 +59,7 @@ func (s *Sessions) Drive(ctx context.Context) error {
 
 // undriven returns an error that says why sessions could not be driven, or nil.
 func undriven(stuck map[string]error) (failed error) {
-	for _, id := range slices.Sorted(maps.Keys(stuck)) {
+	for _, id := range sorted.Keys(stuck) {
 		failed = errors.Join(failed, fmt.Errorf("session %s cannot be driven: %w", id, stuck[id]))
 	}
 	return failed

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // showInside writes the directories of all work that was handed off in a run.
@@ -201,7 +201,7 @@ func pick(all []*Session, run, id, name string) (*Session, error) {
 	if one := found[id]; one != nil {
 		return one, nil
 	}
-	switch ids := slices.Sorted(maps.Keys(found)); len(ids) {
+	switch ids := sorted.Keys(found); len(ids) {
 	case 0:
 		return nil, &UnknownError{id, run}
 	case 1:

@@ -3,9 +3,10 @@ package handoff
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"sort"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Stats says how a project uses handoffs.
@@ -66,7 +67,7 @@ func (s *Sessions) Stats(ctx context.Context) (*Stats, error) {
 			took[state.Agent] = append(took[state.Agent], state.Duration)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(agents)) {
+	for _, name := range sorted.Keys(agents) {
 		a := agents[name]
 		slices.Sort(took[name])
 		a.Median, a.P95 = percentile(took[name], 50), percentile(took[name], 95)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -85,7 +86,7 @@ func decode(data json.RawMessage, params []workflow.Param, old []rename, to any)
 	for _, p := range params {
 		names = append(names, p.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(args)) {
+	for _, name := range sorted.Keys(args) {
 		if !slices.Contains(names, name) {
 			return unknown("argument", name, names)
 		}

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // A call is guarded while it waits for a run that it has started. The server writes +RUN to the
@@ -90,7 +89,7 @@ func Guard(ctx context.Context, p *hocket.Project, from io.Reader) (err error) {
 		}
 		open[line[1:]] = line[0] == '+'
 	}
-	for _, id := range slices.Sorted(maps.Keys(open)) {
+	for _, id := range sorted.Keys(open) {
 		if !open[id] {
 			continue
 		}

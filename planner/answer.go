@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -280,7 +280,7 @@ func inside(value any, depth int) []syntax.Answer {
 		if isWorkflow(v) {
 			return syntax.Answers([]byte(workflow.FormatJSON(v)))
 		}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
+		for _, key := range sorted.Keys(v) {
 			found = append(found, inside(v[key], depth-1)...)
 		}
 	}

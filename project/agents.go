@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -215,7 +215,7 @@ func (d directory) widens(def *agent.Definition, settings map[string]any) (names
 		return traits.Powers(d.root, def.With(own)).Without(trust.Settings) // a CLI does without its own settings
 	}
 	before := powers(nil)
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
+	for _, name := range sorted.Keys(settings) {
 		if slices.Contains(wide, name) || slices.Contains(traits.Fixed, name) || powers(map[string]any{name: settings[name]}).Exceeds(before) {
 			names = append(names, name)
 		}

@@ -9,13 +9,14 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // FilesOf describes the files in a directory for comparison with those of another machine: the commit, and a digest of
@@ -59,7 +60,7 @@ func FilesOf(ctx context.Context, root string) (files string, changed map[string
 	delete(committed, "")
 	changes := sha256.New()
 	changed = map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(committed)) {
+	for _, name := range sorted.Keys(committed) {
 		if ctx.Err() != nil {
 			return "", nil, ctx.Err()
 		}

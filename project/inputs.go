@@ -3,10 +3,10 @@ package project
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -32,7 +32,7 @@ func (l *Loaded) Inputs(given map[string]any, pairs []string) (map[string]any, w
 	for _, pair := range pairs {
 		r.pair(pair)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.inputs)) {
+	for _, name := range sorted.Keys(r.inputs) {
 		if r.plain(name) {
 			r.fit(name)
 		}

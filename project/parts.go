@@ -3,13 +3,13 @@ package project
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -194,7 +194,7 @@ func (p *Project) modelOf(d *agent.Definition, settings map[string]any) (model s
 	if before, _, ok := strings.Cut(model, "/"); ok && provider == "" && p.Config.Providers[before].API != "" {
 		provider = before
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Config.Providers)) {
+	for _, name := range sorted.Keys(p.Config.Providers) {
 		if provider == "" || name == provider || strings.Contains(provider+model, "${") {
 			providers = append(providers, name)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -204,7 +205,7 @@ func (p *Project) configPowers() trust.Powers {
 	add := func(kind trust.Kind, key, material, what string, args ...any) {
 		all = append(all, trust.Power{Kind: kind, What: fmt.Sprintf(what, args...), Where: p.place(p.at[key]), Material: material})
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+	for _, name := range sorted.Keys(c.Providers) {
 		switch provider := c.Providers[name]; {
 		case provider.User: // the user has defined it
 		case provider.Key == (Place{}) && provider.BaseURL != "" && !isLoopback(provider.BaseURL):
@@ -216,7 +217,7 @@ func (p *Project) configPowers() trust.Powers {
 			add(trust.Secret, "providers."+name, "", "uses the key in %s for %s", provider.Key.words(), name)
 		}
 	}
-	all = append(all, p.SecretPowers(slices.Sorted(maps.Keys(c.Secrets))...)...)
+	all = append(all, p.SecretPowers(sorted.Keys(c.Secrets)...)...)
 	for i := range c.Servers {
 		if power := p.serverPower(&c.Servers[i]); power.What != "" {
 			all = append(all, power)
@@ -312,7 +313,7 @@ func values(of map[string]Value) map[string]any {
 // given lists variables or headers, as the end of a sentence.
 func given(of map[string]Value) string {
 	var text string
-	for _, name := range slices.Sorted(maps.Keys(of)) {
+	for _, name := range sorted.Keys(of) {
 		if v := of[name]; v.Secret != "" {
 			text += fmt.Sprintf(", with %s from the secret %s", name, v.Secret)
 		} else {
@@ -337,7 +338,7 @@ func (p *Project) definitionPowers(d *agent.Definition) trust.Powers {
 		all = append(all, trust.Power{Kind: trust.Autonomy, What: "the agent " + d.Name + " may do everything without asking", Where: where})
 	}
 	if patterns, ok := d.Permissions["shell"].(map[string]any); ok {
-		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+		for _, pattern := range sorted.Keys(patterns) {
 			if patterns[pattern] == "allow" {
 				all = append(all, trust.Power{Kind: trust.Autonomy, What: "the agent " + d.Name + " may run commands like this without asking: " + pattern, Where: where})
 			}

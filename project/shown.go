@@ -1,12 +1,12 @@
 package project
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -128,7 +128,7 @@ func agentEffects(d *agent.Definition, does []agent.Power) []string {
 
 // settingsText returns settings with the most important ones first, as a person reads them.
 func settingsText(settings map[string]any) string {
-	names := slices.Sorted(maps.Keys(settings))
+	names := sorted.Keys(settings)
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	var all []string
 	for _, name := range names {

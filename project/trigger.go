@@ -3,7 +3,6 @@ package project
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -371,7 +371,7 @@ func unusableWorkflow(pos workflow.Pos, name string, err error) workflow.Diagnos
 func (t *Trigger) checkInputs(l *Loaded) (found workflow.Diagnostics) {
 	root := l.Bundle.Root
 	r := &inputReader{root: root, params: root.Inputs}
-	for _, name := range slices.Sorted(maps.Keys(t.inputs)) {
+	for _, name := range sorted.Keys(t.inputs) {
 		in := t.inputs[name]
 		declared := r.declared(name)
 		if declared == nil && len(root.Inputs) > 0 {

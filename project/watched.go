@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/glob"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -147,7 +148,7 @@ func (f *Files) checkOwnFiles(b *workflow.Bundle) (found workflow.Diagnostics) {
 			}
 		})
 	}
-	for _, name := range slices.Sorted(maps.Keys(written)) {
+	for _, name := range sorted.Keys(written) {
 		for i, pattern := range f.globs {
 			if pattern.Match(name) {
 				found = append(found, workflow.Warningf(f.at[i], codeOwnFiles, "write the result elsewhere, or narrow the pattern; such a trigger is paused after 10 runs",

@@ -3,13 +3,14 @@ package server
 import (
 	_ "embed"
 	"html/template"
-	"maps"
 	"net/http"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 //go:embed browse.html
@@ -64,7 +65,7 @@ func (a *api) groups() []browseGroup {
 		}
 	}
 	order := []string{"Projects", "Workflows", "Runs", "Questions", "Events", "Agents"} // what most look for; the others follow
-	for _, tag := range slices.Sorted(maps.Keys(byTag)) {
+	for _, tag := range sorted.Keys(byTag) {
 		if !slices.Contains(order, tag) {
 			order = append(order, tag)
 		}

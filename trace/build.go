@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -125,7 +126,7 @@ func (b *Builder) Open() []Span {
 	if b.root != nil {
 		all = append(all, *b.root)
 	}
-	for _, address := range slices.Sorted(maps.Keys(b.steps)) {
+	for _, address := range sorted.Keys(b.steps) {
 		all = append(all, *b.steps[address])
 	}
 	for _, key := range sortedKeys(b.attempts) {
@@ -456,7 +457,7 @@ func (b *Builder) runEnded(f *engine.Fact) {
 	for _, key := range sortedKeys(b.attempts) {
 		b.endAttempt(key, f.Time, string(engine.FaultCancelled), "", "", nil)
 	}
-	for _, address := range slices.Sorted(maps.Keys(b.steps)) {
+	for _, address := range sorted.Keys(b.steps) {
 		s := b.steps[address]
 		delete(b.steps, address)
 		b.end(s, &cancelled)

@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/trial/cassette"
 	"github.com/hocket-dev/hocket/workflow"
@@ -187,7 +187,7 @@ func (c *Case) checkSize(text []byte) error {
 		return nil
 	}
 	e := &cassette.SizeError{What: "the test", Size: len(text), Part: "its inputs", Remedy: "write a case that begins with fewer or smaller files, and record it with `hocket test --record`"}
-	for _, path := range slices.Sorted(maps.Keys(c.Files)) {
+	for _, path := range sorted.Keys(c.Files) {
 		if size := len(c.Files[path].Text); size > e.PartSize {
 			e.Part, e.PartSize = "the file "+path, size
 		}

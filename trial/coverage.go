@@ -3,7 +3,6 @@ package trial
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trial/cassette"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -404,7 +404,7 @@ func CoverageOf(outcomes []*Outcome) *Coverage {
 			observed[w.Name] = append(observed[w.Name], o.covered)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(models)) {
+	for _, name := range sorted.Keys(models) {
 		one := &WorkflowCoverage{Name: name, Model: models[name]}
 		one.Parts = partsOf(models[name], observed[name])
 		one.watch(observed[name])
@@ -468,7 +468,7 @@ func joinsOf(n *workflow.Node, at point, runs []*Covered) (parts []Part) {
 		}
 		return []Part{{Kind: ResolverPart, Node: n.ID, Pos: n.Pos, Covered: did[""]}}
 	}
-	for _, name := range slices.Sorted(maps.Keys(did)) {
+	for _, name := range sorted.Keys(did) {
 		if len(did) > 1 {
 			parts = append(parts, Part{Kind: PickPart, Node: n.ID, Target: name, Pos: n.Pos, Covered: did[name]})
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/trial/cassette"
 	"github.com/hocket-dev/hocket/workflow"
@@ -94,7 +95,7 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 		case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Queued, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered:
 		}
 	}
-	for _, address := range slices.Sorted(maps.Keys(unended)) { // what is said about them comes in the same order every time
+	for _, address := range sorted.Keys(unended) { // what is said about them comes in the same order every time
 		all = append(all, unended[address])
 	}
 	return all, nil

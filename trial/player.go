@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trial/cassette"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -464,7 +464,7 @@ func (p *player) compareFiles(found *cassette.Interaction, now []cassette.Change
 			all[list[k].Path] = pair
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(all)) {
+	for _, path := range sorted.Keys(all) {
 		was, is := all[path][0], all[path][1]
 		if was != nil && is != nil && was.Deleted == is.Deleted && was.Executable == is.Executable && bytes.Equal(was.Content, is.Content) {
 			continue

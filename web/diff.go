@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/linediff"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -113,7 +114,7 @@ func diffsOf(tool string, args any) (diffs []diff, rest any) {
 		case []any:
 			return diffsOf(tool, changes)
 		case map[string]any: // by path
-			for _, path := range slices.Sorted(maps.Keys(changes)) {
+			for _, path := range sorted.Keys(changes) {
 				if change, ok := changes[path].(map[string]any); ok {
 					change = maps.Clone(change)
 					change["path"] = path

@@ -3,12 +3,12 @@ package web
 import (
 	"cmp"
 	"context"
-	"maps"
 	"net/http"
 	"slices"
 	"sort"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/server"
 )
 
@@ -193,5 +193,5 @@ func (d *projectData) names() []string {
 	if d.Workflow != "" {
 		names[d.Workflow] = true
 	}
-	return slices.Sorted(maps.Keys(names))
+	return sorted.Keys(names)
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -68,7 +68,7 @@ func (s *site) about(ctx context.Context, in *server.InRun, q server.Question) (
 		a.Earlier = earlierSteps(state, q.Address)
 	}
 	var values []string
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+	for _, name := range sorted.Keys(inputs) {
 		text, ok := inputs[name].(string)
 		if !ok {
 			text = workflow.FormatJSON(inputs[name])

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
@@ -137,7 +137,7 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	if d.Questions, err = s.cards(ctx, shown.Open); err != nil {
 		return "", nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(shown.Inputs)) {
+	for _, name := range sorted.Keys(shown.Inputs) {
 		d.Given = append(d.Given, given{name, plain(shown.Inputs[name])})
 	}
 	if shown.Output != nil {
@@ -233,7 +233,7 @@ func decided(all map[string]engine.Branch) string {
 	for address, b := range all {
 		lines[hocket.PlaceOf(address)+"\t"+string(b.On)+" "+oneLine(b.Case)] = true
 	}
-	return strings.Join(slices.Sorted(maps.Keys(lines)), "\n")
+	return strings.Join(sorted.Keys(lines), "\n")
 }
 
 // oneLine returns a text without line breaks, as attributes of the drawing have it.

@@ -3,8 +3,9 @@ package workflow
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Concatenated joins values as texts. An empty separator means a blank line.
@@ -76,7 +77,7 @@ func deepMerge(path string, a, b any) (any, error) {
 func mergeObjects(path string, a, b map[string]any) (any, error) {
 	merged := map[string]any{}
 	maps.Copy(merged, a)
-	for _, k := range slices.Sorted(maps.Keys(b)) {
+	for _, k := range sorted.Keys(b) {
 		v, err := deepMerge(strings.TrimPrefix(path+"."+k, "."), merged[k], b[k])
 		if err != nil {
 			return nil, err

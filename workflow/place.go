@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Sequence returns a workflow of steps that run one after the other. Adjacent steps with the same
@@ -151,7 +153,7 @@ func (p *placed) task(t *Task) *Task {
 	c.Inputs = p.inputs(t.Inputs)
 	c.Settings = maps.Clone(t.Settings)
 	c.SettingsPos = make(map[string]Pos, len(t.Settings))
-	for _, name := range slices.Sorted(maps.Keys(t.Settings)) {
+	for _, name := range sorted.Keys(t.Settings) {
 		c.SettingsPos[name] = p.part("setting " + strconv.Quote(name))
 	}
 	if t.Handoffs != nil {

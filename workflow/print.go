@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Digest returns the digest of what a workflow means. Two files that mean the same have the same
@@ -28,7 +28,7 @@ func Print(w *Workflow) string {
 	for _, in := range w.Inputs {
 		p.param(in)
 	}
-	for _, k := range slices.Sorted(maps.Keys(w.State)) {
+	for _, k := range sorted.Keys(w.State) {
 		p.line("state %s = %s", quote(k), FormatJSON(w.State[k]))
 	}
 	for _, a := range w.Agents {
@@ -130,7 +130,7 @@ func (p *printer) node(n *Node) {
 		p.line("effect once")
 	}
 	p.text("workspace", string(n.Workspace))
-	for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
+	for _, k := range sorted.Keys(n.Labels) {
 		p.line("label %s = %s", quote(k), quote(n.Labels[k]))
 	}
 	p.depth--
@@ -208,7 +208,7 @@ func (p *printer) task(key string, t *Task) {
 	p.text("context", string(t.Context))
 	p.text("branches", string(t.Branches))
 	p.bindings(t.Inputs)
-	for _, k := range slices.Sorted(maps.Keys(t.Settings)) {
+	for _, k := range sorted.Keys(t.Settings) {
 		p.line("setting %s = %s", quote(k), FormatJSON(t.Settings[k]))
 	}
 	if h := t.Handoffs; h != nil {

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // A value is one of nil, bool, json.Number, string, []any and map[string]any. Numbers keep their
@@ -78,7 +78,7 @@ func Normalize(v any) (any, error) {
 		return out, nil
 	case map[string]any:
 		out := make(map[string]any, len(v))
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range sorted.Keys(v) {
 			n, err := Normalize(v[k])
 			if err != nil {
 				return nil, err

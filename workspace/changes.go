@@ -10,14 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Change is a file that differs between two commits. A file that was renamed is two of them.
@@ -83,7 +83,7 @@ func (s *Store) Files(ctx context.Context, commit string, paths []string, most i
 // filesOf returns those of some files that a commit has. Contents have at most so many bytes.
 func (g git) filesOf(ctx context.Context, commit string, names map[string]bool, most int) (map[string]*Version, error) {
 	entries := map[string][]string{} // mode, kind, object
-	err := g.eachEntry(ctx, commit, slices.Sorted(maps.Keys(names)), func(info, name string) error {
+	err := g.eachEntry(ctx, commit, sorted.Keys(names), func(info, name string) error {
 		if f := strings.Fields(info); names[name] && len(f) == 3 { // otherwise it is below a folder of this name
 			entries[name] = f
 		}

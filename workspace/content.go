@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // checkContent returns an error if a landing would do something else to the files than its diff shows.
@@ -161,7 +162,7 @@ func (q *quarantine) checkAttributes(ctx context.Context, trees [2]tree, moves [
 		if err := g.do(ctx, "read-tree", tree); err != nil {
 			return err
 		}
-		args := append([]string{"check-attr", "--cached", "--stdin", "-z"}, slices.Sorted(maps.Keys(altering))...)
+		args := append([]string{"check-attr", "--cached", "--stdin", "-z"}, sorted.Keys(altering)...)
 		text, _, err := g.run(ctx, strings.NewReader(strings.Join(names, "\x00")), args...)
 		if err != nil {
 			return err

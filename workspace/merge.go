@@ -5,11 +5,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Branch is a commit to merge, with a name for people: it labels the sides of conflicts.
@@ -262,7 +263,7 @@ func (q *quarantine) namesBeside(ctx context.Context, tree string, conflicts []C
 			}
 		}
 	}
-	err := q.eachEntry(ctx, tree, slices.Sorted(maps.Keys(of)), func(_, path string) error {
+	err := q.eachEntry(ctx, tree, sorted.Keys(of), func(_, path string) error {
 		for to, from := range of {
 			if path == to || strings.HasPrefix(path, to+"/") {
 				delete(names, from)

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // NestedError means that an agent created a repository in its workspace. Git would take only its
@@ -155,7 +156,7 @@ func (q *quarantine) checkBare(ctx context.Context, base string, files, parts []
 
 // partsOfBare returns those of some paths that make a directory a repository which git does not ignore.
 func (q *quarantine) partsOfBare(ctx context.Context, parts []string) (found []string, err error) {
-	dirs := slices.Sorted(maps.Keys(bareIn(parts)))
+	dirs := sorted.Keys(bareIn(parts))
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return dir == "." })
 	kept, err := q.notIgnored(ctx, dirs)
 	for _, part := range parts {

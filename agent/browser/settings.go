@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/outbound"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -128,7 +128,7 @@ func (s *settings) short() ([]step, error) {
 		return nil, err
 	}
 	var steps []step
-	for _, name := range slices.Sorted(maps.Keys(named)) {
+	for _, name := range sorted.Keys(named) {
 		one := step{}
 		if err := one.UnmarshalJSON(fmt.Appendf(nil, `{"extract": %s}`, named[name])); err != nil {
 			return nil, err

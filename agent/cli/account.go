@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"maps"
 	"math"
-	"slices"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // account collects the usage that a CLI reports: figures that we add up, and totals for the
@@ -100,7 +99,7 @@ func (a *account) usage(prices agent.Prices, before agent.Usage) agent.Usage {
 func sum(figures map[string]*figure, prices agent.Prices) agent.Usage {
 	var out agent.Usage
 	priced, cost := false, 0.0
-	for _, model := range slices.Sorted(maps.Keys(figures)) {
+	for _, model := range sorted.Keys(figures) {
 		f := figures[model]
 		if f.all > 0 {
 			f.tokens.Input = max(0, f.all-f.tokens.CacheRead-f.tokens.CacheWrite)

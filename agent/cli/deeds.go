@@ -2,11 +2,10 @@ package cli
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -94,7 +93,7 @@ func (a *account) model() string {
 		figures = a.added
 	}
 	best := ""
-	for _, model := range slices.Sorted(maps.Keys(figures)) {
+	for _, model := range sorted.Keys(figures) {
 		if model != "" && (best == "" || figures[model].tokens.Output > figures[best].tokens.Output) {
 			best = model
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/internal/sandbox"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -290,11 +291,11 @@ func (l *launch) serverValues(s *agent.Server) (values, error) {
 			}
 			l.passed[name] = value
 		}
-		v["env_names"] = list(slices.Sorted(maps.Keys(s.Env)))
+		v["env_names"] = list(sorted.Keys(s.Env))
 	}
 	if l.x.m().uses["header_variables"] {
 		names := map[string]any{}
-		for i, header := range slices.Sorted(maps.Keys(s.Headers)) {
+		for i, header := range sorted.Keys(s.Headers) {
 			name := fmt.Sprintf("HOCKET_HEADER_%s_%d", strings.ReplaceAll(s.Name, "-", "_"), i)
 			l.passed[name], names[header] = s.Headers[header], name
 		}
@@ -421,10 +422,10 @@ func (l *launch) env(of []variable) []string {
 		return strings.HasPrefix(name, "HOCKET_INPUT") || name == "HOCKET_LABELS" || name == "HOCKET_FEEDBACK" || name == "HOCKET_TRUST"
 	})
 	env = l.exporting(with(env, of, l.values))
-	for _, name := range slices.Sorted(maps.Keys(l.passed)) {
+	for _, name := range sorted.Keys(l.passed) {
 		env = append(env, name+"="+l.passed[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.set.Env)) {
+	for _, name := range sorted.Keys(l.set.Env) {
 		env = append(env, name+"="+string(l.set.Env[name]))
 	}
 	return append(env, "PWD="+l.dir, "HOCKET_RUN="+l.task.Run, "HOCKET_WORKFLOW="+l.task.Workflow, "HOCKET_NODE="+l.task.Node,

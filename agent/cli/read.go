@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -186,7 +186,7 @@ func (r *reader) name(n strictyaml.Node, name string, more []string) {
 		return
 	}
 	if !r.known[name] && !slices.Contains(more, name) {
-		all := slices.Concat(more, slices.Sorted(maps.Keys(r.known)))
+		all := slices.Concat(more, sorted.Keys(r.known))
 		n.Errorf(CodeManifest, nearest(name, all), "unknown value %q", name)
 	}
 	r.m.uses[name] = true

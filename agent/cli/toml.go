@@ -3,10 +3,10 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // formatTOML writes a value in one line of TOML, for options such as `-c
@@ -65,4 +65,4 @@ func quoteTOML(s string) string {
 	return b.String()
 }
 
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys(m map[string]any) []string { return sorted.Keys(m) }

@@ -1,11 +1,10 @@
 package http
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 )
 
@@ -17,7 +16,7 @@ func powers(_ string, settings map[string]any) trust.Powers {
 	headers, _ := settings["headers"].(map[string]any)
 	url, _ := settings["url"].(string)
 	var list trust.Powers
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
+	for _, name := range sorted.Keys(headers) {
 		header, _ := headers[name].(map[string]any)
 		if variable, ok := header["env"].(string); ok {
 			list = append(list, trust.Power{Kind: trust.Secret, What: "sends the variable " + variable + " to " + server(url)})

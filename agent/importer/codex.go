@@ -7,6 +7,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -24,7 +25,7 @@ func readCodex(fsys fs.FS, file string, text []byte) []*reading {
 	}
 	var list []*reading
 	agents, _ := values["agents"].(map[string]any)
-	for _, name := range sorted(agents) {
+	for _, name := range sorted.Keys(agents) {
 		entry, ok := agents[name].(map[string]any)
 		if !ok {
 			continue // a setting for all agents, such as max_threads
@@ -71,7 +72,7 @@ func (r *reading) configured(fsys fs.FS, dir string) {
 		r.refuse = "its file " + name + " is not valid TOML"
 		return
 	}
-	for _, key := range sorted(more) {
+	for _, key := range sorted.Keys(more) {
 		if _, own := r.values[key]; !own {
 			r.keys = append(r.keys, key)
 			r.values[key] = more[key]
@@ -130,7 +131,7 @@ func (r *reading) codexPermissions() {
 	}
 	for _, key := range []string{"features", "tools"} {
 		switches, _ := r.values[key].(map[string]any)
-		for _, name := range sorted(switches) {
+		for _, name := range sorted.Keys(switches) {
 			if switches[name] == false {
 				r.denied = append(r.denied, name)
 			}

@@ -14,11 +14,10 @@ package importer
 import (
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Lost is something that a definition cannot express.
@@ -62,7 +61,7 @@ type Target struct {
 }
 
 // Formats returns the programs whose agents can be imported, sorted.
-func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
+func Formats() []string { return sorted.Keys(formats) }
 
 // Find reads all agents of a program at a place, in the order of their files. The error reports a
 // failure of the machine; an invalid agent file is a Found that is refused.

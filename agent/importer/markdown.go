@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -52,7 +53,7 @@ func (r *reading) servers(key string) {
 	configured := false
 	add := func(name string) { r.agent.Servers = append(r.agent.Servers, text(name)) }
 	byName := func(m map[string]any) {
-		for _, name := range sorted(m) {
+		for _, name := range sorted.Keys(m) {
 			add(name)
 			configured = true
 			r.partial[text(name)] = r.partial[text(name)] || someTools(m[name])
@@ -150,7 +151,7 @@ func (r *reading) runConfig() {
 	for _, lost := range inner.lost {
 		r.lose("runConfig."+lost.Key, lost.Reason)
 	}
-	for _, key := range sorted(inner.values) {
+	for _, key := range sorted.Keys(inner.values) {
 		r.lose("runConfig."+key, "unknown key")
 	}
 }

@@ -1,14 +1,10 @@
 package importer
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 )
-
-// sorted returns the keys of a map, sorted.
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // longest is the maximum length of a name.
 const longest = 64

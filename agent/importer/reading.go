@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -160,7 +161,7 @@ func (r *reading) found(from, file string, user bool, target Target) Found {
 	}
 	r.settleServers(target)
 	r.settleBounds(target)
-	for _, key := range sorted(r.wishes) {
+	for _, key := range sorted.Keys(r.wishes) {
 		if r.agent.Agent != "" && target.Takes != nil && target.Takes(r.agent.Agent, key, r.wishes[key]) {
 			r.set(key, r.wishes[key])
 		} else {

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // settings describes the files in which a program configures what all of its agents may do,
@@ -105,7 +107,7 @@ func ofSettings(file string, text []byte, err error) *reading {
 	if !ok {
 		return &reading{refuse: "it may restrict all agents, and cannot be read"}
 	}
-	for _, key := range sorted(values) {
+	for _, key := range sorted.Keys(values) {
 		members, _ := values[key].(map[string]any)
 		for name, v := range members {
 			values[key+"."+name] = v
@@ -142,7 +144,7 @@ func (r *reading) hooks() {
 	if v != nil && !isMap {
 		r.refuseFor("hooks", plain(v), "it is not a map")
 	}
-	for _, name := range sorted(members) {
+	for _, name := range sorted.Keys(members) {
 		if !slices.Contains(watching, strings.ToLower(name)) && given(members[name]) {
 			r.refuseFor("hooks."+name, plain(members[name]), "it may stop what the agent does, and Hocket would not run it")
 		}

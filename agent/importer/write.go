@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -110,7 +111,7 @@ func (w *writer) values(key string, values map[string]any) {
 		return
 	}
 	w.WriteString(key + ":\n")
-	for _, name := range sorted(values) {
+	for _, name := range sorted.Keys(values) {
 		w.WriteString("  " + strictyaml.Quote(name, false) + ": " + flow(values[name]) + "\n")
 	}
 }
@@ -204,7 +205,7 @@ func changes(was, is *agent.Definition) []Change {
 			all = map[string]any{}
 		}
 		maps.Copy(all, after)
-		for _, name := range sorted(all) {
+		for _, name := range sorted.Keys(all) {
 			add(key+"."+name, plain(before[name]), plain(after[name]))
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // API is a kind of provider.
@@ -147,7 +147,7 @@ func (e *Executor) missing() string {
 		return "no model provider is configured; add one under providers in .hocket/config.yml"
 	}
 	var missing []string
-	for _, name := range slices.Sorted(maps.Keys(e.providers)) {
+	for _, name := range sorted.Keys(e.providers) {
 		p := e.providers[name]
 		if p.usable() {
 			return ""

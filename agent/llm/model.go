@@ -1,11 +1,11 @@
 package llm
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -104,12 +104,12 @@ func (p Provider) usable() bool {
 }
 
 func (e *Executor) names(which func(Provider) bool) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.providers)), func(name string) bool { return !which(e.providers[name]) })
+	return slices.DeleteFunc(sorted.Keys(e.providers), func(name string) bool { return !which(e.providers[name]) })
 }
 
 // choice lists the providers, beginning with the one that may be meant.
 func (e *Executor) choice(written string) string {
-	names := slices.Sorted(maps.Keys(e.providers))
+	names := sorted.Keys(e.providers)
 	if len(names) == 0 {
 		return "; none is configured, add one under providers in .hocket/config.yml"
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // How a person responds to a server.
@@ -92,7 +92,7 @@ func fieldsOf(p *sdk.ElicitParams) ([]field, bool) {
 		return nil, false
 	}
 	var all []field
-	for _, name := range slices.Sorted(maps.Keys(form.Properties)) {
+	for _, name := range sorted.Keys(form.Properties) {
 		is := form.Properties[name]
 		f := field{name: name, about: shown(name), options: is.Enum, boolean: is.Type == "boolean"}
 		for _, more := range []string{is.Title, is.Description} {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -24,6 +23,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp/login"
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // leaveTime is how long a server may take to exit by itself after its input is closed.
@@ -52,7 +52,7 @@ func start(ctx context.Context, server agent.Server, o Options) (*program, error
 	}
 	cmd := exec.Command(server.Command[0], server.Command[1:]...)
 	cmd.Dir, cmd.Env = o.Dir, secret.Harmless(base)
-	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
+	for _, name := range sorted.Keys(server.Env) {
 		cmd.Env = append(cmd.Env, name+"="+server.Env[name])
 	}
 	limit, err := o.Task.Limit()

@@ -48,6 +48,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -101,7 +102,7 @@ func Decode(data []byte) (*Replies, error) {
 }
 
 // Keys returns the node ids and addresses that have replies, and "*", sorted.
-func (r *Replies) Keys() []string { return slices.Sorted(maps.Keys(r.lists)) }
+func (r *Replies) Keys() []string { return sorted.Keys(r.lists) }
 
 // CoversTask reports whether a task has a reply in some instance, so that its agent need
 // not exist. A key that is an address covers the node that it ends in.
@@ -258,7 +259,7 @@ func nodeOf(address string) string {
 // bodies are the graphs of a workflow and of those it calls.
 func bodies(b *workflow.Bundle) []*workflow.Graph {
 	all := []*workflow.Graph{&b.Root.Body}
-	for _, name := range slices.Sorted(maps.Keys(b.Called)) {
+	for _, name := range sorted.Keys(b.Called) {
 		all = append(all, &b.Called[name].Body)
 	}
 	return all

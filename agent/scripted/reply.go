@@ -2,14 +2,13 @@ package scripted
 
 import (
 	"context"
-	"maps"
 	"os"
 	"path"
-	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Reply is one entry: what an agent returns for one attempt, or a person answers.
@@ -108,7 +107,7 @@ func (r Reply) change(dir string) error {
 		return err
 	}
 	defer root.Close()
-	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+	for _, name := range sorted.Keys(r.Files) {
 		if err := changeFile(root, name, r.Files[name]); err != nil {
 			return err
 		}

@@ -24,9 +24,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Shortest is the minimum length of a secret in bytes.
@@ -137,7 +138,7 @@ func (s *Store) findAll() {
 }
 
 // Names returns the names of the secrets in the configuration, sorted.
-func (s *Store) Names() []string { return slices.Sorted(maps.Keys(s.places)) }
+func (s *Store) Names() []string { return sorted.Keys(s.places) }
 
 // TooShort reports a secret that exists but cannot be masked; nil if there is none.
 func (s *Store) TooShort() error {

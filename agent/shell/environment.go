@@ -1,12 +1,12 @@
 package shell
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -28,7 +28,7 @@ func environment(base []string, task *agent.Task, set map[string]agent.Text, dir
 		return strings.HasPrefix(v, "HOCKET_") && isOurs(v[:strings.IndexByte(v+"=", '=')])
 	})
 	env = append(env, inputs...)
-	for _, name := range slices.Sorted(maps.Keys(set)) {
+	for _, name := range sorted.Keys(set) {
 		env = append(env, name+"="+string(set[name]))
 	}
 	return append(env, attemptVariables(task, dir)...), nil

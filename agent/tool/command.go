@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/internal/sandbox"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -141,13 +141,13 @@ func (c *call) environment(w *Command, h *hold, dir string) []string {
 	if h.forced {
 		env = append(env, c.unread()...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.Env)) {
+	for _, name := range sorted.Keys(w.Env) {
 		env = append(env, name+"="+w.Env[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.secrets)) {
+	for _, name := range sorted.Keys(c.secrets) {
 		env = append(env, name+"="+c.secrets[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.args)) {
+	for _, name := range sorted.Keys(c.args) {
 		if text := workflow.FormatText(c.args[name]); len(text) <= largestInput && !strings.ContainsRune(text, 0) {
 			env = append(env, variable(name)+"="+text)
 		}

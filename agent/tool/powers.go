@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -66,7 +67,7 @@ func (w *Command) line() string {
 	if w.Dir != "" {
 		text = " in " + w.Dir
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.Env)) {
+	for _, name := range sorted.Keys(w.Env) {
 		text += ", with " + name + "=" + w.Env[name]
 	}
 	return text

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
@@ -130,7 +131,7 @@ func (r *reader) defaults(n strictyaml.Node) {
 }
 
 func propertyNames(properties map[string]any) []string {
-	return slices.Sorted(maps.Keys(properties))
+	return sorted.Keys(properties)
 }
 
 // withDefaults returns the arguments of a call with defaults for the missing ones.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -76,7 +76,7 @@ func (on *onward) known(id string) (agent.Handed, error) {
 	defer on.mu.Unlock()
 	h, ok := on.handed[cmp.Or(on.names[id], id)]
 	if !ok {
-		known := slices.Sorted(maps.Keys(on.handed))
+		known := sorted.Keys(on.handed)
 		return h, fmt.Errorf("unknown work id %q; known ids: %s", id, cmp.Or(strings.Join(known, ", "), "none"))
 	}
 	return h, nil

@@ -3,11 +3,11 @@ package protocol
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/handoff/protocol/internal/xsd"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/xmltext"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -183,7 +183,7 @@ func nearest(e xmltext.Element) string {
 		present[local(sibling.Name())] = true
 	}
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(inside)) {
+	for _, name := range sorted.Keys(inside) {
 		if inside[name] == local(e.Parent().Name()) && !present[name] {
 			names = append(names, name)
 		}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // requestJSON is a request in JSON, with the names of the protocol as keys.
@@ -93,7 +93,7 @@ func (q *Request) UnmarshalJSON(data []byte) error {
 	for _, e := range in.Extensions {
 		q.Extensions = append(q.Extensions, Extension(e))
 	}
-	for _, name := range slices.Sorted(maps.Keys(in.Attributes)) {
+	for _, name := range sorted.Keys(in.Attributes) {
 		q.Attributes = append(q.Attributes, Attribute{name, in.Attributes[name]})
 	}
 	return nil

@@ -3,10 +3,10 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -94,7 +94,7 @@ func listed(raw json.RawMessage, names []string) []Answer {
 			all = append(all, namedText(item, names))
 		}
 	case json.Unmarshal(raw, &object) == nil:
-		for _, name := range slices.Sorted(maps.Keys(object)) {
+		for _, name := range sorted.Keys(object) {
 			all = append(all, Answer{name, plain(object[name])})
 		}
 	default:

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/xmltext"
 )
 
@@ -55,7 +54,7 @@ func Format(context string, requests []*Request, schemas Schemas) ([]byte, error
 func (q *Request) Format() string {
 	w := &writer{}
 	w.WriteString("<" + root)
-	for _, prefix := range slices.Sorted(maps.Keys(q.Namespaces)) {
+	for _, prefix := range sorted.Keys(q.Namespaces) {
 		w.attribute("xmlns:"+prefix, q.Namespaces[prefix])
 	}
 	priority, retries := string(q.Priority), strconv.Itoa(q.MaxRetries)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // bench builds and tests mutants.
@@ -102,7 +102,7 @@ func durations(printed string) (names []string, took map[string]time.Duration) {
 			took[line[1]] = max(took[line[1]], d)
 		}
 	}
-	return slices.Sorted(maps.Keys(took)), took
+	return sorted.Keys(took), took
 }
 
 // measure builds the tests of a package with changed files and runs them without a mutant.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -190,7 +191,7 @@ func (m *Model) render(in *minst) {
 		inputs = append(inputs, engine.Input{Name: b.Name, Value: m.fill(m.view(in, false), b.Value)})
 	}
 	if asks(in.n) && len(in.from) == 0 {
-		for _, name := range sorted(in.reg.scope.frame.inputs) {
+		for _, name := range sorted.Keys(in.reg.scope.frame.inputs) {
 			inputs = append(inputs, engine.Input{Name: name, Value: in.reg.scope.frame.inputs[name]})
 		}
 	}
@@ -198,15 +199,6 @@ func (m *Model) render(in *minst) {
 		inputs = append(inputs, engine.Input{Name: "item", Value: in.reg.scope.owner.each.items[in.reg.scope.item]})
 	}
 	in.inputs = workflow.FormatJSON(inputs)
-}
-
-func sorted[V any](m map[string]V) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Compare compares the state of a run, and its requests, with what must be in progress.

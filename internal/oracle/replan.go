@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -84,7 +85,7 @@ func (m *Model) replanned(ev *engine.Replanned) {
 		maps.DeleteFunc(inputs, func(name string, _ any) bool { return !slices.Contains(m.takes(m.bundle.Root), name) })
 	}
 	charge := engine.Usage{}
-	for _, planner := range slices.Sorted(maps.Keys(ev.Planning)) {
+	for _, planner := range sorted.Keys(ev.Planning) {
 		if !x.paid[planner] {
 			x.paid[planner], charge = true, charge.Plus(ev.Planning[planner])
 		}

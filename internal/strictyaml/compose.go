@@ -2,11 +2,10 @@ package strictyaml
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -73,7 +72,7 @@ func (d *Document) Of(value any, src workflow.Source) Node {
 		return d.List(nodes, src.Pos)
 	case map[string]any:
 		pairs := make([]Pair, 0, len(v))
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range sorted.Keys(v) {
 			pairs = append(pairs, Pair{k, src.Pos, d.Of(v[k], src)})
 		}
 		return d.Map(pairs, src.Pos)

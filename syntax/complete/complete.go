@@ -4,12 +4,12 @@ package complete
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/syntax/plantuml"
 	"github.com/hocket-dev/hocket/syntax/xml"
@@ -288,7 +288,7 @@ func (c *completer) references() []Suggestion {
 	for _, in := range w.Inputs {
 		all = append(all, Suggestion{in.Name, "input", in.Description})
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.State)) {
+	for _, name := range sorted.Keys(w.State) {
 		all = append(all, Suggestion{"state." + name, "variable", ""})
 	}
 	own := c.own()

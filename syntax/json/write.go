@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/yaml"
@@ -371,7 +371,7 @@ func variables(w *workflow.Workflow) []variable {
 		}
 		vs = append(vs, v)
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.State)) {
+	for _, name := range sorted.Keys(w.State) {
 		value := w.State[name]
 		vs = append(vs, variable{Name: name, Kind: "state", Default: &value})
 	}

@@ -1,9 +1,9 @@
 package xml
 
 import (
-	"maps"
 	"slices"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/internal/xmltext"
 	"github.com/hocket-dev/hocket/syntax/yaml"
@@ -162,4 +162,4 @@ func ids(g *workflow.Graph) []string {
 	return list
 }
 
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys(m map[string]any) []string { return sorted.Keys(m) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/xmltext"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -161,7 +162,7 @@ func (s *shape) names() []string {
 	if s.steps {
 		all = []string{"agent", "human", "call", "choice", "combine", "merge", "land", "loop", "each"}
 	}
-	return slices.Concat(all, slices.Sorted(maps.Keys(s.parts)), s.words)
+	return slices.Concat(all, sorted.Keys(s.parts), s.words)
 }
 
 // Allowed returns the elements and the attributes that may appear in an element, which is given by the names

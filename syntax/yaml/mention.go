@@ -2,10 +2,10 @@ package yaml
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -186,7 +186,7 @@ func (d *dependents) value(s *step, v any) {
 		if len(v) == 0 {
 			return
 		}
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range sorted.Keys(v) {
 			d.value(s, v[k])
 		}
 	}

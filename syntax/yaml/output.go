@@ -2,11 +2,11 @@ package yaml
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -251,7 +251,7 @@ func schemaOfWord(word string) any {
 func schemaOfObject(example map[string]any) any {
 	properties := make(map[string]any, len(example))
 	required := make([]any, 0, len(example))
-	for _, key := range slices.Sorted(maps.Keys(example)) {
+	for _, key := range sorted.Keys(example) {
 		properties[key] = schemaOf(example[key])
 		required = append(required, key)
 	}

@@ -2,11 +2,10 @@ package yaml
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
@@ -134,7 +133,7 @@ func (p *printer) value(key string, v any) {
 }
 
 func (p *printer) members(m map[string]any) {
-	for _, k := range slices.Sorted(maps.Keys(m)) {
+	for _, k := range sorted.Keys(m) {
 		p.value(k, m[k])
 	}
 }

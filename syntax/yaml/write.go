@@ -2,11 +2,11 @@ package yaml
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -252,7 +252,7 @@ func (out *writer) labels(labels map[string]string) {
 		return
 	}
 	out.nested("labels", func() {
-		for _, k := range slices.Sorted(maps.Keys(labels)) {
+		for _, k := range sorted.Keys(labels) {
 			out.always(k, labels[k])
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
@@ -33,7 +34,7 @@ func (f Files) Listing() Listing {
 // Digest returns the digest of all files.
 func (l Listing) Digest() string {
 	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(l)) {
+	for _, name := range sorted.Keys(l) {
 		fmt.Fprintf(h, "%q %t %s\n", name, l[name].Executable, l[name].Digest)
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
@@ -44,7 +45,7 @@ func (l Listing) Differences(now Listing) []string {
 	both := maps.Clone(l)
 	maps.Copy(both, now)
 	var all []string
-	for _, name := range slices.Sorted(maps.Keys(both)) {
+	for _, name := range sorted.Keys(both) {
 		was, before := l[name]
 		is, after := now[name]
 		switch {

@@ -7,14 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
-	"slices"
 	"sort"
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // Change is a file that an attempt wrote or deleted.
@@ -113,12 +112,12 @@ func contentDigest(content []byte) string {
 // Changes returns what is different now, by path.
 func (f Files) Changes(now Files) []Change {
 	var all []Change
-	for _, name := range slices.Sorted(maps.Keys(f)) {
+	for _, name := range sorted.Keys(f) {
 		if _, ok := now[name]; !ok {
 			all = append(all, Change{Path: name, Was: contentDigest(f[name].Content), Deleted: true})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(now)) {
+	for _, name := range sorted.Keys(now) {
 		was, existed := f[name]
 		is := now[name]
 		if existed && was.Executable == is.Executable && bytes.Equal(was.Content, is.Content) {

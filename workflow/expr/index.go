@@ -1,8 +1,7 @@
 package expr
 
 import (
-	"maps"
-	"slices"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // index maps names to places. Nearly every name has one place, so a list of one is a slice of the
@@ -42,4 +41,4 @@ func (x *index) of(name string) []int {
 }
 
 // names returns all names, sorted.
-func (x *index) names() []string { return slices.Sorted(maps.Keys(x.first)) }
+func (x *index) names() []string { return sorted.Keys(x.first) }

@@ -3,10 +3,10 @@ package expr
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -102,7 +102,7 @@ func newChecker(f *flow) *checker {
 
 // names returns the names of variables and inputs.
 func (f *flow) names() []string {
-	names := slices.Concat(f.writers.names(), slices.Sorted(maps.Keys(f.w.State)))
+	names := slices.Concat(f.writers.names(), sorted.Keys(f.w.State))
 	for _, in := range f.w.Inputs {
 		names = append(names, in.Name)
 	}

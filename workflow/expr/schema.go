@@ -3,10 +3,10 @@ package expr
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -148,7 +148,7 @@ func descend(schema any, at string, path []Key) (any, astray) {
 
 // unlisted returns the problem with a field that the schema of an object does not list.
 func unlisted(object, properties map[string]any, at, name string) astray {
-	detail := workflow.DidYouMean(name, slices.Sorted(maps.Keys(properties)))
+	detail := workflow.DidYouMean(name, sorted.Keys(properties))
 	if detail == "" {
 		detail = "it has: " + fieldsOf(properties)
 	}
@@ -160,7 +160,7 @@ func unlisted(object, properties map[string]any, at, name string) astray {
 }
 
 func fieldsOf(properties map[string]any) string {
-	return strings.Join(slices.Sorted(maps.Keys(properties)), ", ")
+	return strings.Join(sorted.Keys(properties), ", ")
 }
 
 var scalarTypes = map[string]string{"string": "a text", "number": "a number", "integer": "a number", "boolean": "true or false", "null": "null"}

@@ -2,11 +2,11 @@ package expr
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -207,7 +207,7 @@ func (s *siteList) settings(t *workflow.Task, at point, pos *workflow.Pos) {
 	if s.rewritten {
 		t.Settings, _ = copyTree(t.Settings).(map[string]any)
 	}
-	for _, k := range slices.Sorted(maps.Keys(t.Settings)) {
+	for _, k := range sorted.Keys(t.Settings) {
 		s.setting(t, k, t.Settings[k], site{at: at, pos: pos, slot: slot{object: t.Settings, key: k}})
 	}
 }
@@ -224,7 +224,7 @@ func (s *siteList) setting(t *workflow.Task, path string, v any, here site) {
 			s.setting(t, path+"."+strconv.Itoa(i), v[i], site{at: here.at, pos: here.pos, slot: slot{value: &v[i]}})
 		}
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range sorted.Keys(v) {
 			s.setting(t, path+"."+k, v[k], site{at: here.at, pos: here.pos, slot: slot{object: v, key: k}})
 		}
 	default:
@@ -246,7 +246,7 @@ func (s *siteList) tree(v any, here site) {
 			s.tree(v[i], site{at: here.at, pos: here.pos, slot: slot{value: &v[i]}})
 		}
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range sorted.Keys(v) {
 			s.tree(v[k], site{at: here.at, pos: here.pos, slot: slot{object: v, key: k}})
 		}
 	}

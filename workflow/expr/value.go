@@ -2,10 +2,9 @@ package expr
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -96,7 +95,7 @@ func (x *Value) list(items []any, d Dialect, depth int) (tree, error) {
 
 func (x *Value) object(fields map[string]any, d Dialect, depth int) (tree, error) {
 	object, constants := make(treeObject, 0, len(fields)), make(map[string]any, len(fields))
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
+	for _, name := range sorted.Keys(fields) {
 		t, err := x.parse(fields[name], d, depth-1)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -175,7 +175,7 @@ func outline(v any) string {
 		if len(v) == 0 {
 			return "an empty object"
 		}
-		keys := slices.Sorted(maps.Keys(v))
+		keys := sorted.Keys(v)
 		if len(keys) > maxFindings {
 			keys = append(keys[:maxFindings:maxFindings], "…")
 		}

@@ -2,8 +2,8 @@ package jsonpath
 
 import (
 	"errors"
-	"maps"
-	"slices"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 const (
@@ -82,7 +82,7 @@ func children(v any) []any {
 		return v
 	case map[string]any:
 		list := make([]any, 0, len(v))
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range sorted.Keys(v) {
 			list = append(list, v[k])
 		}
 		return list
