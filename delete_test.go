@@ -283,6 +283,12 @@ func (forking) Place() string                                              { ret
 
 func (forking) Deleted(context.Context, string) (*driver.Deletion, error) { return nil, nil }
 
+func (forking) Reserve(context.Context, string, int, []byte) error { return nil }
+
+func (forking) Reserved(context.Context, string) ([][]byte, error) { return nil, nil }
+
+var _ driver.Workers = forking{}
+
 func (d forking) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, error) {
 	all, err := d.Driver.Runs(ctx, f)
 	if *d.origin != "" {

@@ -41,6 +41,12 @@ var errAway = errors.New("the server does not answer")
 
 func (d *working) Place() string { return "here" }
 
+func (d *working) Reserve(context.Context, string, int, []byte) error { return nil }
+
+func (d *working) Reserved(context.Context, string) ([][]byte, error) { return nil, nil }
+
+var _ driver.Workers = (*working)(nil)
+
 func (d *working) Deleted(_ context.Context, run string) (*driver.Deletion, error) {
 	return d.deleted[run], nil
 }

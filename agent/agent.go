@@ -127,11 +127,15 @@ const (
 )
 
 // Errorf returns an ordinary failure, which may be retried.
+//
+//go:noinline
 func Errorf(format string, args ...any) *Error {
 	return &Error{Kind: Failed, Message: fmt.Sprintf(format, args...)}
 }
 
 // Permanentf returns a failure that a retry would only repeat.
+//
+//go:noinline
 func Permanentf(format string, args ...any) *Error {
 	return &Error{Kind: Failed, Message: fmt.Sprintf(format, args...), Permanent: true}
 }

@@ -111,6 +111,8 @@ func (a *app) unread(err error) error {
 }
 
 // note writes progress to standard error. There is no way to report a failure.
+//
+//go:noinline
 func (a *app) note(text string) {
 	_, _ = io.WriteString(a.std.Err, text)
 }

@@ -99,6 +99,8 @@ type usageError struct {
 func (e *usageError) Error() string { return e.what }
 
 // usagef returns a usageError with a hint.
+//
+//go:noinline
 func usagef(hint, format string, args ...any) error {
 	return &usageError{what: fmt.Sprintf(format, args...), hint: hint}
 }

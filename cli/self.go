@@ -7,6 +7,8 @@ import (
 )
 
 // self returns a hocket command line for the same project, quoted for a shell.
+//
+//go:noinline
 func (a *app) self(words ...string) string { return a.selfIn(a.dir, words...) }
 
 // selfIn is self for a project's directory; "" is the current one.

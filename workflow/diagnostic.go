@@ -112,6 +112,8 @@ func (d Diagnostic) String() string {
 type Diagnostics []Diagnostic
 
 // Errors reports whether one of them prevents the workflow from running.
+//
+//go:noinline
 func (ds Diagnostics) Errors() bool {
 	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error })
 }
@@ -148,6 +150,8 @@ func (ds Diagnostics) String() string {
 }
 
 // Errorf returns a diagnostic that prevents the workflow from running.
+//
+//go:noinline
 func Errorf(pos Pos, code, detail, summary string, args ...any) Diagnostic {
 	return Diagnostic{Pos: pos, Severity: Error, Code: code, Summary: fmt.Sprintf(summary, args...), Detail: detail}
 }
