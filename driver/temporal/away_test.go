@@ -68,18 +68,7 @@ func TestStoreGoesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(goOn)
-	says := func(want string) {
-		t.Helper()
-		select {
-		case got := <-told:
-			if got != want {
-				t.Errorf("it says %q, want %q", got, want)
-			}
-		case <-time.After(30 * time.Second):
-			t.Errorf("it does not say %q", want)
-		}
-	}
-	says("there is no store at " + dir + ": is its file system mounted?")
+	says(t, told, "there is no store at "+dir+": is its file system mounted?")
 	time.Sleep(time.Second)
 	if i, err := d.Info(t.Context(), "run-1"); err == nil && i.Status.Done() {
 		t.Errorf("it is over: %+v", i)
@@ -87,7 +76,7 @@ func TestStoreGoesAway(t *testing.T) {
 	if err := os.Rename(dir+".away", dir); err != nil { // nothing is there
 		t.Fatal(err)
 	}
-	says("")
+	says(t, told, "")
 	res, err := d.Drive(t.Context(), "run-1", driver.Work{})
 	if err != nil || res.Status != engine.Success || res.Output != long {
 		t.Errorf("%s, %v, %+v, the long output: %t", res.Status, err, res.Error, res.Output == long)

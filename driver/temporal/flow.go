@@ -407,49 +407,6 @@ func (f *flow) planned(pin *driver.Pin) string {
 	return f.plan
 }
 
-// claim looks for a worker on which tasks stay. Workers that cannot take them refuse.
-func (f *flow) claim(c claim) {
-	c.Plan = f.m.pin.Plan
-	options := workflow.ActivityOptions{
-		ActivityID:          claimID(c.Label, f.drops),
-		TaskQueue:           f.queue(c.site()),
-		StartToCloseTimeout: time.Hour,
-		HeartbeatTimeout:    f.in.Heartbeat,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
-	}
-	if !c.again {
-		const least = 2 * time.Second // a worker compares its files first
-		options.ScheduleToCloseTimeout = f.in.Heartbeat
-		if c.timeout > 0 { // it passes until the run knows that it waits
-			options.ScheduleToCloseTimeout = min(max(c.timeout/2, least), f.in.Heartbeat)
-		}
-	}
-	ctx, cancel := workflow.WithCancel(f.ctx)
-	withdrawn := false
-	f.claims[c.Label] = func() {
-		withdrawn = true
-		cancel()
-	}
-	done := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), claimName, c)
-	f.when(done, func() {
-		if withdrawn { // mirrors do not see when it ends
-			return
-		}
-		cancel() // which frees it
-		delete(f.claims, c.Label)
-		h := &home{label: c.Label}
-		h.late = done.Get(f.ctx, h) != nil
-		f.inbox = append(f.inbox, arrival{home: h})
-	})
-}
-
-// unclaim withdraws a claim. A worker may be at it, so the next one has another id.
-func (f *flow) unclaim(label string) {
-	f.claims[label]()
-	delete(f.claims, label)
-	f.drops++
-}
-
 // slow is how long a workflow task may compute without a break. A large state takes more than the usual second.
 const slow = 20 * time.Second
 
@@ -457,14 +414,6 @@ const slow = 20 * time.Second
 const forever = 10 * 365 * 24 * time.Hour
 
 func activityID(key attemptKey) string { return fmt.Sprintf("%s@%d", key.address, key.attempt) }
-
-// claimID returns the id of a claim after so many that were withdrawn.
-func claimID(label string, drops int) string {
-	if drops == 0 {
-		return "claim " + label
-	}
-	return fmt.Sprintf("claim@%d %s", drops, label)
-}
 
 // keyOf is the reverse of activityID.
 func keyOf(activity string) attemptKey {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 )
 
 // claim looks for the worker on whose machine tasks stay.
@@ -175,6 +177,57 @@ func (m *machine) looks() bool {
 		}
 	}
 	return false
+}
+
+// claim looks for a worker on which tasks stay. Workers that cannot take them refuse.
+func (f *flow) claim(c claim) {
+	c.Plan = f.m.pin.Plan
+	options := workflow.ActivityOptions{
+		ActivityID:          claimID(c.Label, f.drops),
+		TaskQueue:           f.queue(c.site()),
+		StartToCloseTimeout: time.Hour,
+		HeartbeatTimeout:    f.in.Heartbeat,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
+	}
+	if !c.again {
+		const least = 2 * time.Second // a worker compares its files first
+		options.ScheduleToCloseTimeout = f.in.Heartbeat
+		if c.timeout > 0 { // it passes until the run knows that it waits
+			options.ScheduleToCloseTimeout = min(max(c.timeout/2, least), f.in.Heartbeat)
+		}
+	}
+	ctx, cancel := workflow.WithCancel(f.ctx)
+	withdrawn := false
+	f.claims[c.Label] = func() {
+		withdrawn = true
+		cancel()
+	}
+	done := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), claimName, c)
+	f.when(done, func() {
+		if withdrawn { // mirrors do not see when it ends
+			return
+		}
+		cancel() // which frees it
+		delete(f.claims, c.Label)
+		h := &home{label: c.Label}
+		h.late = done.Get(f.ctx, h) != nil
+		f.inbox = append(f.inbox, arrival{home: h})
+	})
+}
+
+// unclaim withdraws a claim. A worker may be at it, so the next one has another id.
+func (f *flow) unclaim(label string) {
+	f.claims[label]()
+	delete(f.claims, label)
+	f.drops++
+}
+
+// claimID returns the id of a claim after so many that were withdrawn.
+func claimID(label string, drops int) string {
+	if drops == 0 {
+		return "claim " + label
+	}
+	return fmt.Sprintf("claim@%d %s", drops, label)
 }
 
 // claim is the activity that takes the tasks of a run that stay on one machine.
