@@ -317,6 +317,7 @@ func (w *Workspace) place(fresh string) error {
 		return err
 	}
 	w.Reason = errSaved
+	w.beside = append(w.beside, w.LeftIn) // it is not of the agent
 	return os.Rename(fresh, w.Root)
 }
 

@@ -278,7 +278,8 @@ func TestCreatedAgain(t *testing.T) {
 	}
 }
 
-// TestCreatedAgainBeforeTheNext has the same before the next attempt begins. That begins with its own files.
+// TestCreatedAgainBeforeTheNext has the same before the next attempt begins. That begins with its own files, and what was created stays when it
+// has ended.
 func TestCreatedAgainBeforeTheNext(t *testing.T) {
 	f := newFixture(t)
 	s := f.open()
@@ -295,6 +296,9 @@ func TestCreatedAgainBeforeTheNext(t *testing.T) {
 		t.Errorf("the files are %q", got)
 	}
 	f.collect(next)
+	if got := f.read(next.home, "left-2", "a.txt"); got != "mine\n" {
+		t.Errorf("after the attempt, the work is %q", got)
+	}
 }
 
 // TestPlaceFails cannot give a directory its name, while nothing is there. Nobody has saved anything then.
