@@ -30,7 +30,11 @@ func (x *Expect) problems(ctx context.Context, r *running) []Problem {
 	}
 	for _, a := range x.Attempts {
 		if got := j.attempts(a); got >= 0 && got != a.Value {
-			j.add(a.Pos, "%s took %d attempts, not %d", a.Name, got, a.Value)
+			noun := "attempts"
+			if got == 1 {
+				noun = "attempt"
+			}
+			j.add(a.Pos, "%s took %d %s, not %d", a.Name, got, noun, a.Value)
 		}
 	}
 	j.cost(x)
@@ -50,9 +54,17 @@ func (j *judgement) add(pos workflow.Pos, format string, args ...any) {
 	j.found = append(j.found, Problem{Summary: fmt.Sprintf(format, args...), Pos: pos})
 }
 
+// at returns where something is expected: the case, unless its file says it itself.
+func (j *judgement) at(pos workflow.Pos) workflow.Pos {
+	if pos == (workflow.Pos{}) {
+		return j.r.c.Pos
+	}
+	return pos
+}
+
 func (j *judgement) status(x *Expect) {
 	if got := j.r.result.Status; got != x.Status {
-		found := Problem{Summary: fmt.Sprintf("the status is %s, not %s", got, x.Status), Pos: j.r.c.Pos}
+		found := Problem{Summary: fmt.Sprintf("the status is %s, not %s", got, x.Status), Pos: j.at(x.statusAt)}
 		if text := j.r.result.Error; text != "" {
 			found.Summary += ": " + text
 		}
@@ -204,7 +216,7 @@ func edgesText(from string, targets []string) string {
 
 func takenText(took bool) string {
 	if took {
-		return "taken, but should not be"
+		return "taken, but should not have been"
 	}
 	return "not taken"
 }
@@ -223,9 +235,9 @@ func (j *judgement) cost(x *Expect) {
 	got := j.r.result.Usage.CostUSD
 	switch {
 	case x.Cost != nil && math.Abs(got-*x.Cost) > 1e-9:
-		j.add(j.r.c.Pos, "the run cost %s, not $%g", j.r.result.Usage.CostText(), *x.Cost)
+		j.add(j.at(x.costAt), "the run cost %s, not $%g", j.r.result.Usage.CostText(), *x.Cost)
 	case x.MaxCost != nil && got > *x.MaxCost+1e-9:
-		j.add(j.r.c.Pos, "the run cost %s, more than $%g", j.r.result.Usage.CostText(), *x.MaxCost)
+		j.add(j.at(x.costAt), "the run cost %s, more than $%g", j.r.result.Usage.CostText(), *x.MaxCost)
 	}
 }
 
@@ -248,7 +260,7 @@ func (j *judgement) files(x *Expect) {
 func (j *judgement) file(f Named[*Match], where string, exists bool, content string) {
 	switch {
 	case f.Value == nil && exists:
-		j.add(f.Pos, "there is a file %s%s, but should not be", f.Name, where)
+		j.add(f.Pos, "there is a file %s%s, but there should be none", f.Name, where)
 	case f.Value != nil && !exists:
 		j.add(f.Pos, "there is no file %s%s", f.Name, where)
 	case f.Value != nil:

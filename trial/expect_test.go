@@ -1,6 +1,7 @@
 package trial_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -99,6 +100,41 @@ func TestNamesOfNodes(t *testing.T) {
 		if got := nestedCase(t, expect); !strings.Contains(got, want) {
 			t.Errorf("%s: got\n%s", expect, got)
 		}
+	}
+}
+
+// What is expected of the whole run is reported where the file says it.
+func TestPlacesOfExpectations(t *testing.T) {
+	root := project(t, map[string]string{
+		"flow.yml": "name: flow\nsteps:\n  - {id: a, agent: coder}\n",
+		".hocket/tests/flow.yml": `workflow: flow.yml
+cases:
+  - name: a
+    replies: {a: ok}
+    expect:
+      status: error
+      cost_usd: 1
+      attempts: {a: 2}
+  - name: b
+    cassette: none.yml
+  - name: c
+    replies: {a: {error: no}}
+`,
+	})
+	var got strings.Builder
+	for _, o := range run(t, root, trial.Options{}) {
+		for _, p := range o.Problems {
+			fmt.Fprintf(&got, "%d: %s\n", p.Pos.Line, p.Summary)
+		}
+	}
+	const want = `6: the status is success, not error
+8: a took 1 attempt, not 2
+7: the run cost $0, not $1
+10: there is no cassette .hocket/tests/none.yml
+11: the status is error, not success: a: no
+`
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", got.String(), want)
 	}
 }
 

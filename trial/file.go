@@ -50,7 +50,7 @@ type Case struct {
 	Expect   Expect
 	Pos      workflow.Pos
 
-	workflowAt workflow.Pos // where Workflow is written
+	workflowAt, cassetteAt workflow.Pos // where Workflow and Cassette are written
 }
 
 // Source is the content of a file at the start of a test.
@@ -73,6 +73,8 @@ type Expect struct {
 	Files    []Named[*Match] // nil: there must be no such file
 	// Workspaces are files of the workspaces of steps.
 	Workspaces []Named[[]Named[*Match]]
+
+	statusAt, costAt workflow.Pos // where they are written; zero: nowhere
 }
 
 // Named is something about a step or a file.
@@ -325,7 +327,7 @@ func (r *reading) readCase(n strictyaml.Node, shared setting) *Case {
 	if c.Workflow == "" && n.IsMap() {
 		n.Errorf(Code, "add `workflow` to the case or to the file", "the case names no workflow")
 	}
-	c.Cassette = r.inProject(m.Get("cassette"))
+	c.Cassette, c.cassetteAt = r.inProject(m.Get("cassette")), m.Get("cassette").Pos()
 	c.Expect = readExpect(m.Get("expect"))
 	m.Done()
 	return c
@@ -335,6 +337,9 @@ func readExpect(n strictyaml.Node) Expect {
 	m := n.Map()
 	var x Expect
 	x.Status = engine.Status(m.Word("status", string(engine.Success), string(engine.Partial), string(engine.Failed), string(engine.TimedOut), string(engine.Cancelled), string(engine.Waiting)))
+	if status := m.Get("status"); status.Exists() {
+		x.statusAt = status.Pos()
+	}
 	x.Output, x.Error = readMatch(m.Get("output")), readMatch(m.Get("error"))
 	for _, e := range m.Map("outputs").Entries() {
 		x.Outputs = append(x.Outputs, Named[*Match]{e.Name, readMatch(e.Value), e.Key.Pos()})
@@ -351,7 +356,11 @@ func readExpect(n strictyaml.Node) Expect {
 	for _, e := range m.Map("attempts").Entries() {
 		x.Attempts = append(x.Attempts, Named[int]{e.Name, int(e.Value.Int(0)), e.Key.Pos()})
 	}
-	if cost := m.Get("cost_usd"); cost.IsMap() {
+	cost := m.Get("cost_usd")
+	if cost.Exists() {
+		x.costAt = cost.Pos()
+	}
+	if cost.IsMap() {
 		limit := cost.Map()
 		most := limit.Float("max")
 		x.MaxCost = &most

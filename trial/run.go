@@ -234,7 +234,7 @@ func (r *running) prepare(state string) error {
 	text, err := projectfile.Read(r.c.Cassette, r.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.out.Unable = true
-		r.out.Problems = append(r.out.Problems, Problem{Summary: "there is no cassette " + near(r.root, r.c.Cassette), Detail: "record it with `" + r.c.remake() + "`", Pos: r.c.Pos})
+		r.out.Problems = append(r.out.Problems, Problem{Summary: "there is no cassette " + near(r.root, r.c.Cassette), Detail: "record it with `" + r.c.remake() + "`", Pos: r.c.cassetteAt})
 		return nil
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ cases:
 	}
 	for workspaces, want := range map[string]string{
 		"{one: {two.txt: two}}":             "there is no file two.txt in the workspace of one\n",
-		"{two: {old.txt: null}}":            "there is a file old.txt in the workspace of two, but should not be\n",
+		"{two: {old.txt: null}}":            "there is a file old.txt in the workspace of two, but there should be none\n",
 		"{edit: {draft.txt: first}}":        "the file draft.txt in the workspace of edit is not as expected\n  -first\n  +second\n",
 		"{edit: {draft.txt: {matches: x}}}": "the file draft.txt in the workspace of edit is not text that matches x\n  +second\n",
 		"{look: {a.txt: null}}":             "look made no workspace\nonly a step with `workspace: own`",
