@@ -29,7 +29,7 @@ func (a *app) caseText(o *trial.Outcome) string {
 	fmt.Fprintf(&b, "%s %s %s\n", word, view.Line(o.Case.File.Name+": "+o.Case.Name), s.Paint(view.Dim, took))
 	if o.Invalid.Errors() {
 		errors := slices.DeleteFunc(slices.Clone(o.Invalid), func(d workflow.Diagnostic) bool { return d.Severity != workflow.Error })
-		b.WriteString(view.Diagnostics(nearPaths(foremost(errors)), a.sourceOf, s))
+		b.WriteString(strings.TrimSuffix(view.Diagnostics(nearPaths(foremost(errors)), a.sourceOf, s), "\n"))
 	}
 	for _, p := range o.Problems {
 		a.problem(&b, p)
