@@ -173,7 +173,7 @@ func (a *app) browse(dir, link string) error {
 		return err
 	}
 	if !openBrowser(file) {
-		return errors.New("there is no graphical browser here")
+		return errors.New("there is no graphical browser here; `hocket open --print` prints the link")
 	}
 	return nil
 }
