@@ -32,6 +32,13 @@ func TestEveryVerbTeachesByExample(t *testing.T) {
 		if code != 0 {
 			t.Errorf("help %s: exit code %d", v[1], code)
 		}
+		_, usage, _ := strings.Cut(text, "\nUsage\n")
+		usage, _, _ = strings.Cut(usage, "\n")
+		_, flags, _ := strings.Cut(text, "\nFlags\n")
+		flags, _, _ = strings.Cut(flags, "\n\n")
+		if own := strings.Count(flags, "--") > 1; own && !strings.Contains(usage, "[FLAGS]") { // --help is there anyway
+			t.Errorf("help %s: the usage does not say that there are flags: %s", v[1], usage)
+		}
 		_, examples, _ := strings.Cut(text, "\nExamples\n")
 		examples, _, _ = strings.Cut(examples, "\n\nFlags")
 		if n := strings.Count(examples, "hocket "+v[1]); n < 2 {
@@ -46,6 +53,15 @@ func TestEveryVerbTeachesByExample(t *testing.T) {
 	_, errs, code := hocketHere("help", "rnu")
 	if code != 2 || !strings.Contains(errs, `did you mean "run"?`) {
 		t.Errorf("help rnu: exit code %d, %s", code, errs)
+	}
+}
+
+// Whoever misspells a verb of a verb is told so, and does not get its help instead.
+func TestUnknownVerbsOfVerbs(t *testing.T) {
+	for _, verb := range []string{"agents", "handoff", "mcp", "memory", "notify", "sessions", "tools", "workspace"} {
+		if _, errs, code := hocketHere(verb, "lsit"); code != 2 || !strings.Contains(errs, `unknown command "lsit"`) {
+			t.Errorf("%s: exit code %d, %s", verb, code, errs)
+		}
 	}
 }
 

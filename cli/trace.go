@@ -17,7 +17,7 @@ func (a *app) traceVerb() *cobra.Command {
 	var export bool
 	var endpoint string
 	cmd := &cobra.Command{
-		Use:   "trace RUN",
+		Use:   "trace RUN [FLAGS]",
 		Short: "Show where the time of a run went, or export its spans",
 		Long: `Show the spans of a run as a tree: its workflows, attempts, questions to people,
 responses of models and calls of tools, with the time, cost and tokens of each.

@@ -241,6 +241,7 @@ recorded, so a directory is only needed while a step works, or for looking at it
 		Example: `  hocket workspace list
   cd "$(hocket workspace open improve-3k7q coder)"
   hocket workspace rm improve-3k7q`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}, a.workspaceListVerb(), a.workspaceOpenVerb(), a.workspaceRemoveVerb())
 }
 
