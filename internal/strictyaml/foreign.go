@@ -17,8 +17,8 @@ var foreign = map[string]string{
 	"executor": "agent", "instructions": "prompt", "system": "prompt", "system_prompt": "prompt", "systemPrompt": "prompt", "task": "prompt",
 }
 
-// advised are words from other tools that need more than another key, with the key next to
-// which they are meant.
+// advised are words from other tools, or from a map in a step, that need more than another key, with
+// the key next to which they are meant.
 var advised = map[string]struct{ beside, detail string }{
 	"command":   {"config", command},
 	"cmd":       {"config", command},
@@ -38,6 +38,9 @@ var advised = map[string]struct{ beside, detail string }{
 	"isolation": {"workspace", "write `workspace: own` for a copy of the project"},
 	"worktree":  {"workspace", "write `workspace: own` for a copy of the project"},
 	"parallel":  {"parallel_group", "give the steps that run in parallel the same `parallel_group: NAME`; `execution: parallel` at the top applies to all steps"},
+
+	"on_conflict": {"workspace", "write `merge: {on_conflict: …}`"},
+	"pick":        {"workspace", "write `merge: {pick: …}`"},
 }
 
 // settings are those of the executors that people write next to `agent`.
