@@ -33,7 +33,7 @@ var advised = map[string]struct{ beside, detail string }{
 	"env":       {"config", "write `config: {env: {…}}`"},
 	"uses":      {"agent", "write `agent: NAME` for the agent"},
 	"name":      {"title", "write `title: …` for what people read, or `id: …` for what other steps refer to"},
-	"outputs":   {"output", "write `output: NAME` for the result, or `output: {var: NAME, mode: json, schema: {…}}` for one with fields"},
+	"outputs":   {"parallel_group", "write `output: NAME` for the result, or `output: {var: NAME, mode: json, schema: {…}}` for one with fields"},
 	"options":   {"human", "write `human: {question: …, options: […]}`"},
 	"isolation": {"workspace", "write `workspace: own` for a copy of the project"},
 	"worktree":  {"workspace", "write `workspace: own` for a copy of the project"},
