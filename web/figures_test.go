@@ -116,7 +116,7 @@ func TestManyEvents(t *testing.T) {
 	begun := time.Now()
 	b.open("/projects/shop/runs/" + run.ID())
 	b.do(chromedp.Evaluate[chromedp.Void](`globalThis.longest = 0; new PerformanceObserver((l) => { for (const e of l.getEntries()) longest = Math.max(longest, e.duration); }).observe({type: "longtask", buffered: true}); undefined`))
-	b.wait(`document.querySelector('tr[data-place="one"] td:nth-child(2) small')?.textContent === "× 7000"`)
+	b.wait(`document.querySelector('tr[data-place="one"] td:nth-child(2) small')?.textContent === "×\u00a07000"`)
 	b.do(chromedp.Click(`tr[data-place="one"] a`))
 	b.wait(`document.querySelector("#detail [data-address]")`)
 	t.Logf("%d events; a step was chosen after %d ms; the longest task took %.0f ms; the page has %d elements", entries, time.Since(begun).Milliseconds(),

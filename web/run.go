@@ -101,7 +101,7 @@ func (n *node) counted() string {
 		}
 	}
 	if len(parts) == 1 {
-		return "× " + strconv.Itoa(n.Total())
+		return "×\u00a0" + strconv.Itoa(n.Total())
 	}
 	return strings.Join(parts, ", ")
 }

@@ -32,7 +32,7 @@ func TestRunIsLive(t *testing.T) {
 	b.wait(state("check", "success"))
 	b.wait(state("greetings/greet", "success"))
 	b.wait(state("approve", "waiting"))
-	if text := eval[string](b, `document.querySelector('tr[data-place="check"] td:nth-child(2) small').textContent`); text != "× 4" {
+	if text := eval[string](b, `document.querySelector('tr[data-place="check"] td:nth-child(2) small').textContent`); text != "×\u00a04" {
 		t.Errorf("the row of a for_each says %q", text)
 	}
 	b.wait(`document.querySelector("#status .pill.waiting")`)
@@ -173,5 +173,5 @@ func TestReplay(t *testing.T) {
 	b.open("/projects/shop/runs/" + run.ID())
 	b.wait(`document.querySelector("#replay").checkVisibility()`)
 	move("900") // before the run was over
-	b.wait(`document.querySelector('tr[data-place="publish"] .pill:not(.success)') && document.querySelector('tr[data-place="check"] td:nth-child(2) small').textContent === "× 4"`)
+	b.wait(`document.querySelector('tr[data-place="publish"] .pill:not(.success)') && document.querySelector('tr[data-place="check"] td:nth-child(2) small').textContent === "×\u00a04"`)
 }

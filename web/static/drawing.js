@@ -137,7 +137,7 @@ function paintRow({ row, counts, status }) {
   const total = [...counts.values()].reduce((a, b) => a + b, 0);
   const states = order.filter((s) => counts.get(s));
   const differ = () => states.map((s) => `${counts.get(s)} ${texts[s].toLowerCase()}`).join(", ");
-  small(cell).textContent = total < 2 ? "" : states.length > 1 ? differ() : `× ${total}`;
+  small(cell).textContent = total < 2 ? "" : states.length > 1 ? differ() : `×\u00a0${total}`;
 }
 
 function small(cell) {
