@@ -33,7 +33,10 @@ func (d *Driver) lacks(ctx context.Context, run string, m *mirror) (why string, 
 		return silent, nil
 	}
 	l := look{d: d, m: m, now: res, workers: sync.OnceValues(func() ([]presence, error) { return d.workers(ctx) })}
-	return cmp.Or(l.undecided(), l.unmade(), d.unstored(res), d.unheard(ctx, run, m, res)), m.untaken(res)
+	if why = cmp.Or(l.undecided(), l.unmade(), d.unstored(res)); why == "" { // this look takes seconds
+		why = d.unheard(ctx, run, m, res)
+	}
+	return why, m.untaken(res)
 }
 
 // describe asks the server what a run does now. If that does not answer for a while, silent says so.
