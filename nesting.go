@@ -41,7 +41,7 @@ type NestedError struct {
 
 func (e *NestedError) Error() string {
 	if e.lowered() {
-		return "cannot start a run: the hard limit of file locks of this process is as low as only a step that hides would set it, so how many runs it is inside of is not known"
+		return "cannot start a run: the hard limit of file locks of this process is so low that a step may have set it to hide, so it is not known how many runs this process is inside of"
 	}
 	if e.Most > 0 {
 		return fmt.Sprintf("cannot start a run: it would be inside of %d other runs, and at most %d are allowed", e.Depth, e.Most)
@@ -150,7 +150,7 @@ func (p *Project) reserveInside(ctx context.Context, o *outer, limits *workflow.
 			return one.ID, err
 		}
 	}
-	return "", &NestedError{Why: fmt.Sprintf("other machines start so many runs inside of run %s just now that it has no share of its limits", o.id)}
+	return "", &NestedError{Why: fmt.Sprintf("other machines keep starting runs inside of run %s, so its limits could not be shared: try again", o.id)}
 }
 
 // reservation is what a run inside of another one may use. It is stored beside the outer run, in a file or where all workers find it,

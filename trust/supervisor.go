@@ -39,7 +39,7 @@ var agents = []string{"claude", "codex", "gemini", "qwen", "opencode", "copilot"
 const attempt = "an attempt of a run"
 
 // lowered is what has started a process whose mark tells nothing any more: a step, as far as is known.
-const lowered = "a process with a limit as low as only a step that hides would set it (`ulimit -Hx`)"
+const lowered = "a process whose limit of file locks is so low that a step may have set it to hide (`ulimit -Hx`)"
 
 // Supervisor returns the name of the agent or run that started this process, directly or
 // indirectly, "" if there is none. env is the environment of this process. Ancestors and the

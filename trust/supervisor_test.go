@@ -66,7 +66,7 @@ func TestSupervisor(t *testing.T) {
 		{"a CLI agent", []string{me, "who"}, []string{"CLAUDECODE=1"}, "claude", false},
 		{"a variable without a value", []string{me, "who"}, []string{"CLAUDECODE="}, "", false},
 		{"a step with an empty environment", []string{filepath.Join(bin, "hocket"), "start", me, "who"}, nil, "an attempt of a run", true},
-		{"a step with a lowered mark", []string{"bash", "-c", "ulimit -x 1000; " + me + " who; true"}, nil, "a process with a limit as low as only a step that hides would set it (`ulimit -Hx`)", true},
+		{"a step with a lowered mark", []string{"bash", "-c", "ulimit -x 1000; " + me + " who; true"}, nil, "a process whose limit of file locks is so low that a step may have set it to hide (`ulimit -Hx`)", true},
 		{"a CLI agent that hides", []string{filepath.Join(bin, "claude")}, nil, "claude", true},
 	} {
 		if c.linux && runtime.GOOS != "linux" {
