@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 	"github.com/hocket-dev/hocket/workflow/extract"
@@ -119,7 +120,7 @@ func compile(w *workflow.Workflow) (*program, error) {
 	c.body = c.graph(&w.Body, nil)
 	c.edges(c.body, &w.Body)
 	c.finish(c.body)
-	for _, name := range sortedKeys(w.State) {
+	for _, name := range sorted.Keys(w.State) {
 		c.variable(name)
 	}
 	c.depth = levels(len(c.vars))
@@ -130,7 +131,7 @@ func compile(w *workflow.Workflow) (*program, error) {
 // initial returns the initial environment: the workflow's state.
 func (p *program) initial() *env {
 	var at *env
-	for _, name := range sortedKeys(p.w.State) {
+	for _, name := range sorted.Keys(p.w.State) {
 		at = at.set(p.depth, p.vars[name], &write{value: p.w.State[name]})
 	}
 	return at

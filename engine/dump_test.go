@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -17,11 +18,11 @@ func (r *Run) Dump() []byte {
 	for _, in := range r.steps {
 		fmt.Fprintf(&b, "step %s %s attempts=%d-%d seq=%d begun=%d done=%d asked %x output=%s error=%q\n", in.address, in.status, in.base, in.attempt, in.seq, in.begun, in.done, in.asksFor(), workflow.FormatJSON(whole(in.output)), in.err)
 	}
-	for _, address := range sortedKeys(r.replans.memo) {
+	for _, address := range sorted.Keys(r.replans.memo) {
 		p := r.replans.memo[address]
 		fmt.Fprintf(&b, "past %s %s begun=%d done=%d does %x asked %x, handed off %d\n", address, p.in.status, p.in.begun, p.in.done, p.work, p.in.sum, len(p.below))
 	}
-	for _, address := range sortedKeys(r.replans.tally) {
+	for _, address := range sorted.Keys(r.replans.tally) {
 		fmt.Fprintf(&b, "used %s %+v\n", address, r.replans.tally[address])
 	}
 	for _, in := range r.replans.behind {

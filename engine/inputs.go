@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -59,5 +58,3 @@ func (p *program) complete(given map[string]any) (map[string]any, error) {
 	}
 	return inputs, nil
 }
-
-func sortedKeys[V any](m map[string]V) []string { return sorted.Keys(m) }

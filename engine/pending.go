@@ -1,6 +1,10 @@
 package engine
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/hocket-dev/hocket/internal/sorted"
+)
 
 // Pending returns the commands that were issued and not answered, in the order in which they were
 // issued. A new process executes them after Recovered. After the end of the run, it returns only
@@ -14,17 +18,17 @@ func (r *Run) Pending() []Command {
 		c      Command
 	}
 	var all []entry
-	for _, address := range sortedKeys(r.attempts) {
+	for _, address := range sorted.Keys(r.attempts) {
 		in := r.attempts[address]
 		all = append(all, entry{in.issued, in.cmd})
 		if in.phase == stopping || in.expired {
 			all = append(all, entry{in.issued, &CancelTask{address, int(in.attempt)}})
 		}
 	}
-	for _, id := range sortedKeys(r.questions) {
+	for _, id := range sorted.Keys(r.questions) {
 		all = append(all, entry{r.questions[id].issued, &Ask{r.questions[id].Question}})
 	}
-	for _, id := range sortedKeys(r.timers) {
+	for _, id := range sorted.Keys(r.timers) {
 		all = append(all, entry{r.timers[id].issued, &r.timers[id].SetTimer})
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].issued < all[j].issued })

@@ -5,6 +5,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -135,15 +136,15 @@ func (r *Run) cancelOld() {
 	x := &r.replans
 	o := x.old
 	x.old = nil
-	for _, address := range sortedKeys(o.attempts) {
+	for _, address := range sorted.Keys(o.attempts) {
 		r.abandon(o.attempts[address])
 	}
-	for _, id := range sortedKeys(o.timers) {
+	for _, id := range sorted.Keys(o.timers) {
 		if r.timers[id] == nil {
 			r.command(&CancelTimer{ID: id})
 		}
 	}
-	for _, id := range sortedKeys(o.questions) {
+	for _, id := range sorted.Keys(o.questions) {
 		if r.questions[id] == nil {
 			r.command(&Withdraw{ID: id})
 		}

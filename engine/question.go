@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -422,7 +423,7 @@ func (r *Run) notOpen(id string) error {
 	if len(r.questions) == 0 {
 		return errors.New("there is no open question")
 	}
-	return fmt.Errorf("there is no open question %q; the open questions are: %s", id, strings.Join(sortedKeys(r.questions), ", "))
+	return fmt.Errorf("there is no open question %q; the open questions are: %s", id, strings.Join(sorted.Keys(r.questions), ", "))
 }
 
 // answered continues with a person's answer.

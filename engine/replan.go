@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -149,7 +150,7 @@ func (x *replans) charge(ev *Replanned) Usage {
 	for _, id := range ev.Planners {
 		x.charged[id] = true
 	}
-	for _, id := range sortedKeys(ev.Planning) {
+	for _, id := range sorted.Keys(ev.Planning) {
 		if !x.charged[id] {
 			x.charged[id], used = true, used.Plus(ev.Planning[id])
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/engine/internal/twoway"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -85,7 +86,7 @@ func (r *Run) digest() string {
 	p := r.programs[r.bundle.Root]
 	if p.digest == "" {
 		p.digest = workflow.Digest(r.bundle.Root)
-		for _, name := range sortedKeys(r.bundle.Called) {
+		for _, name := range sorted.Keys(r.bundle.Called) {
 			p.digest += " " + name + " " + workflow.Digest(r.bundle.Called[name])
 		}
 	}

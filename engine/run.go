@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -126,7 +127,7 @@ func newPlan(b *workflow.Bundle) (plan, error) {
 
 func called(b *workflow.Bundle) []*workflow.Workflow {
 	var ws []*workflow.Workflow
-	for _, name := range sortedKeys(b.Called) {
+	for _, name := range sorted.Keys(b.Called) {
 		ws = append(ws, b.Called[name])
 	}
 	return ws
@@ -207,7 +208,7 @@ func (r *Run) take(e Envelope, about *inst) {
 		r.replan(ev)
 	case *Forked:
 		r.clock.active = 0
-		for _, address := range sortedKeys(r.attempts) { // their questions, and what was lost, belong to the other run
+		for _, address := range sorted.Keys(r.attempts) { // their questions, and what was lost, belong to the other run
 			r.withdraw(r.attempts[address], "the run was forked", (*question).asks)
 		}
 		r.edits = ev.Edits
@@ -349,7 +350,7 @@ func (r *Run) start(ev *Started) {
 // startPlan starts the newest plan.
 func (r *Run) startPlan(tasks map[string]TaskFacts, given map[string]any, limits workflow.Limits) {
 	r.tasks = make(map[string]*TaskFacts, len(tasks))
-	for _, key := range sortedKeys(tasks) {
+	for _, key := range sorted.Keys(tasks) {
 		facts := tasks[key]
 		r.tasks[key] = &facts
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -114,7 +115,7 @@ func listOf(values []any) any {
 
 // objectOf returns an object of values.
 func objectOf(values map[string]any) any {
-	for _, k := range sortedKeys(values) {
+	for _, k := range sorted.Keys(values) {
 		if standsIn(values[k]) {
 			return object(values)
 		}
@@ -222,7 +223,7 @@ func load(v any) (any, error) {
 		return values, nil
 	case object:
 		values := make(map[string]any, len(v))
-		for _, k := range sortedKeys(v) {
+		for _, k := range sorted.Keys(v) {
 			var err error
 			if values[k], err = load(v[k]); err != nil {
 				return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -52,7 +53,7 @@ func texts(value any) []string {
 			all = append(all, texts(item)...)
 		}
 	case map[string]any:
-		for _, key := range sortedKeys(v) {
+		for _, key := range sorted.Keys(v) {
 			all = append(all, texts(v[key])...)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -148,7 +149,7 @@ func (r *rule) events(e event) []event {
 			add(event{v, strconv.Itoa(i)})
 		}
 	case map[string]any:
-		for _, key := range sortedKeys(list) {
+		for _, key := range sorted.Keys(list) {
 			add(event{list[key], key})
 		}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -41,7 +42,7 @@ func pairsOf(v any) pairs {
 	}
 	members, _ := v.(map[string]any)
 	list := make(pairs, 0, len(members))
-	for _, key := range sortedKeys(members) {
+	for _, key := range sorted.Keys(members) {
 		list = append(list, pair{key, members[key]})
 	}
 	return list

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // formatTOML writes a value in one line of TOML, for options such as `-c
@@ -64,5 +62,3 @@ func quoteTOML(s string) string {
 	b.WriteByte('"')
 	return b.String()
 }
-
-func sortedKeys(m map[string]any) []string { return sorted.Keys(m) }

@@ -3,7 +3,6 @@ package xml
 import (
 	"slices"
 
-	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/internal/xmltext"
 	"github.com/hocket-dev/hocket/syntax/yaml"
@@ -161,5 +160,3 @@ func ids(g *workflow.Graph) []string {
 	}
 	return list
 }
-
-func sortedKeys(m map[string]any) []string { return sorted.Keys(m) }

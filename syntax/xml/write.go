@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/sorted"
 	"github.com/hocket-dev/hocket/internal/xmltext"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -215,7 +216,7 @@ func (e *element) value(v any) {
 }
 
 func (e *element) members(object map[string]any) {
-	for _, key := range sortedKeys(object) {
+	for _, key := range sorted.Keys(object) {
 		e.add(valueElement(key, object[key]))
 	}
 }
@@ -223,7 +224,7 @@ func (e *element) members(object map[string]any) {
 // canBeElements reports whether the keys of an object can be written as elements without being
 // mistaken for something else.
 func canBeElements(object map[string]any) bool {
-	keys := sortedKeys(object)
+	keys := sorted.Keys(object)
 	if len(keys) == 0 || slices.Equal(keys, []string{"item"}) || slices.Equal(keys, []string{"name", "value"}) {
 		return false
 	}

@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sorted"
 )
 
 // capabilities are what an agent supports, as far as it matters here.
@@ -136,7 +136,7 @@ func (t *talk) server(s agent.Server) (acp.McpServer, error) {
 			return acp.McpServer{}, agent.Permanentf("%s does not support MCP servers with a command, such as %q; use one with a URL", t.start.Manifest.Name, s.Name)
 		}
 		server := &acp.McpServerStdio{Name: s.Name, Command: s.Command[0], Args: append([]string{}, s.Command[1:]...), Env: []acp.EnvVariable{}}
-		for _, name := range sortedKeys(s.Env) {
+		for _, name := range sorted.Keys(s.Env) {
 			server.Env = append(server.Env, acp.EnvVariable{Name: name, Value: s.Env[name]})
 		}
 		return acp.McpServer{Stdio: server}, nil
@@ -145,7 +145,7 @@ func (t *talk) server(s agent.Server) (acp.McpServer, error) {
 		return acp.McpServer{}, agent.Permanentf("%s does not support MCP servers with a URL, such as %q; use one with a command", t.start.Manifest.Name, s.Name)
 	}
 	server := &acp.McpServerHttpInline{Type: "http", Name: s.Name, Url: s.URL, Headers: []acp.HttpHeader{}}
-	for _, name := range sortedKeys(s.Headers) {
+	for _, name := range sorted.Keys(s.Headers) {
 		server.Headers = append(server.Headers, acp.HttpHeader{Name: name, Value: s.Headers[name]})
 	}
 	return acp.McpServer{Http: server}, nil
@@ -202,13 +202,4 @@ func (t *talk) has(option string) bool {
 
 func (t *talk) setOption(ctx context.Context, id, value string) error {
 	return t.conn.SendRequestNoResult(ctx, acp.AgentMethodSessionSetConfigOption, map[string]any{"sessionId": t.session, "configId": id, "value": value})
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
