@@ -37,6 +37,7 @@ const outerLabel = "outer"
 type NestedError struct {
 	Depth, Most int    // Most is 0 if the depth is not the reason
 	Why         string // otherwise
+	Spent       bool   // the reason is the budget
 }
 
 func (e *NestedError) Error() string {
@@ -49,7 +50,7 @@ func (e *NestedError) Error() string {
 	return "cannot start a run inside of another one: " + e.Why
 }
 
-// Hint returns what to do about it.
+// Hint returns what to do about it; "" if that is not known.
 func (e *NestedError) Hint() string {
 	if e.lowered() {
 		return "start it in a session without that limit, which `ulimit -Hx` shows"
@@ -57,7 +58,10 @@ func (e *NestedError) Hint() string {
 	if e.Most > 0 {
 		return "an agent that runs Hocket may be starting itself; if this is meant, set `max_nesting` in ~/.config/hocket/config.yml"
 	}
-	return "ask a person to raise the limits of the outer run with `hocket raise`"
+	if e.Spent {
+		return "ask a person to raise the limits of the outer run with `hocket raise`"
+	}
+	return ""
 }
 
 // lowered reports whether the mark of this process tells nothing any more.
@@ -371,7 +375,7 @@ func (p *Project) shareOf(ctx context.Context, o *outer, reserved []reservation,
 			continue // no limit
 		}
 		if left[i] -= own[i] + used[i]; left[i] <= 0 {
-			return limits, &NestedError{Why: fmt.Sprintf("nothing is left of %s of run %s that other runs inside of it have not reserved", budgets[i].name, o.id)}
+			return limits, &NestedError{Spent: true, Why: fmt.Sprintf("nothing is left of %s of run %s that other runs inside of it have not reserved", budgets[i].name, o.id)}
 		}
 		most, _ := need.Amount()
 		left[i] = min(left[i], max(most, (left[i]+budgets[i].unit)/2))

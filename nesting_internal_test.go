@@ -19,3 +19,15 @@ func TestNestedError(t *testing.T) {
 		}
 	}
 }
+
+// TestHintOfNestedError has a person raise limits only if these are what keeps a run from starting.
+func TestHintOfNestedError(t *testing.T) {
+	for _, spent := range []bool{false, true} {
+		if got := (&NestedError{Spent: spent}).Hint(); strings.Contains(got, "raise") != spent {
+			t.Errorf("spent: %t: %q", spent, got)
+		}
+	}
+	if got := errNoOuter.Hint(); got != "" {
+		t.Errorf("no outer run: %q", got)
+	}
+}
