@@ -141,7 +141,7 @@ func (m *machine) claim(label string, again bool) claim {
 // run's clock are paused.
 func (m *machine) wait(waiting []*attempt) error {
 	for _, a := range waiting {
-		a.waits = true
+		a.waits, a.unasked = true, false // who takes it says that it begins
 		if err := m.recordIf(m.at(m.newest(), a.queued(false))); err != nil {
 			return err
 		}

@@ -342,6 +342,9 @@ func TestReplannedClaims(t *testing.T) {
 				t.Fatal(err)
 			}
 			did.want(t, c.want...)
+			if n := m.bounded(); n > 0 && c.version >= 4 {
+				t.Errorf("the timeouts of %d steps pass, which no worker has taken", n)
+			}
 			if next, err := newMachine(begin{Version: c.version, Run: "w-1", Pin: m.pin, Snapshot: m.run.Snapshot(), Seq: m.run.Seq(), Began: m.began}, did, nil); name == "another step" {
 				if err == nil {
 					err = next.begin(now, begin{Began: m.began})
