@@ -125,10 +125,10 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	if err != nil {
 		return nil, err
 	}
-	if err := r.p.ifIsolated(ctx, func(s *workspace.Store) error { return s.Copy(ctx, r.id, made.Run) }); err != nil {
+	forked := r.p.handle(r.d, made.Run)
+	if err := r.p.ifIsolated(ctx, func(s *workspace.Store) error { return forked.keepAttempts(ctx, s, r.id) }); err != nil {
 		return nil, err
 	}
-	forked := r.p.handle(r.d, made.Run)
 	forked.existed = made.Existed
 	notes := []string{made.Note}
 	if spec.Replace != nil { // this one is cancelled
@@ -141,6 +141,22 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 		}
 	}
 	return forked, nil
+}
+
+// keepAttempts keeps what the run that this one was forked from has made. Attempts at steps that this one repeats would look like its own, and the
+// first one that it makes as if it had been interrupted.
+func (r *Run) keepAttempts(ctx context.Context, s *workspace.Store, from string) error {
+	state, err := r.State(ctx)
+	if err != nil {
+		return err
+	}
+	var addresses []string
+	for _, step := range state.Result.Steps {
+		if step.Status.Done() {
+			addresses = append(addresses, step.Address)
+		}
+	}
+	return s.Copy(ctx, from, r.id, addresses)
 }
 
 // maxPrevious limits how much of an output is sent back with a comment about it.

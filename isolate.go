@@ -77,7 +77,7 @@ func (p *Project) captured(ctx context.Context, store *workspace.Store) (base wo
 	return base, func(run string) error {
 		ctx := context.WithoutCancel(ctx)
 		if run != "" {
-			if err := store.Copy(ctx, name, run); err != nil {
+			if err := store.Copy(ctx, name, run, nil); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package hocket_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -681,5 +682,46 @@ func TestRepliesChangeNothingInTheProject(t *testing.T) {
 	res := wait(t, start(t, p, "w.yml", nil, hocket.WithReplies(replies)))
 	if res.Status != engine.Failed || !strings.Contains(res.Error, "give the step a workspace of its own") || readFile(t, dir, "a.txt") != "one\n" {
 		t.Errorf("%s: %s; a.txt is %q", res.Status, res.Error, readFile(t, dir, "a.txt"))
+	}
+}
+
+// TestRetryHasItsOwnAttempts retries a run whose last step has failed twice. What these attempts have left is shown of the first run, and not as if
+// the other one had made or interrupted them. What the other run does not repeat is shown of both.
+func TestRetryHasItsOwnAttempts(t *testing.T) {
+	good := filepath.Join(t.TempDir(), "good")
+	p, _ := repository(t, map[string]string{"w.yml": `
+name: w
+steps:
+  - {id: first, agent: editor, workspace: own, prompt: "echo first > first.txt"}
+  - {id: last, agent: editor, workspace: own, retry: 2, prompt: "echo $$ > last.txt; test -e ` + good + `"}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	if res := wait(t, r); res.Status != engine.Failed {
+		t.Fatal(res.Status)
+	}
+	writeFile(t, good, "")
+	again, err := r.Retry(t.Context(), "last")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if res := wait(t, again); res.Status != engine.Success {
+		t.Fatal(res.Error)
+	}
+	if n, err := again.Interruptions(t.Context(), "last", 1); n != 0 || err != nil {
+		t.Errorf("an attempt that nothing interrupted was interrupted %d times, %v", n, err)
+	}
+	if d, err := again.Diff(t.Context(), hocket.Made{Address: "last", Attempt: 2}, 1<<20); !errors.As(err, new(*hocket.NoWorkspaceError)) {
+		t.Errorf("a second attempt, which was not made, left %+v, %v", d.Files, err)
+	}
+	for _, made := range []hocket.Made{{Address: "first"}, {Address: "first", Attempt: 1}, {Address: "last"}, {Address: "last", Attempt: 1}} {
+		if d, err := again.Diff(t.Context(), made, 1<<20); err != nil || len(d.Files) != 1 {
+			t.Errorf("%+v is %+v, %v", made, d.Files, err)
+		}
+	}
+	if _, err := r.Diff(t.Context(), hocket.Made{Address: "last", Attempt: 2}, 1<<20); err != nil {
+		t.Error(err)
 	}
 }

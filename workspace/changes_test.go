@@ -118,7 +118,7 @@ func TestRounds(t *testing.T) {
 	again := work(first, "3") // as after a quota
 	check("when it is made again", again)
 	check("and went on", again, work(second, "4"))
-	if err := s.Copy(t.Context(), "r1", "fork"); err != nil {
+	if err := s.Copy(t.Context(), "r1", "fork", []string{a.Address}); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := s.Rounds(t.Context(), Attempt{"fork", "join", 1}); len(all) != 2 || err != nil {

@@ -76,10 +76,10 @@ func TestCopyKeepsWhatIsThere(t *testing.T) {
 	f := newFixture(t)
 	s := f.open()
 	first := f.capture(s, "run")
-	f.no(s.Copy(t.Context(), "run", "fork"))
+	f.no(s.Copy(t.Context(), "run", "fork", nil))
 	f.put("a.txt", "changed\n")
 	f.capture(s, "run")
-	f.no(s.Copy(t.Context(), "run", "fork"))
+	f.no(s.Copy(t.Context(), "run", "fork", nil))
 	if got, err := s.Base(t.Context(), "fork"); got != first.Commit || err != nil {
 		t.Errorf("the base of the fork became %q, %v; it was %s", got, err, first.Commit)
 	}

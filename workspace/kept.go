@@ -71,6 +71,13 @@ func (s *Store) Interruptions(ctx context.Context, a Attempt) (all []Interruptio
 	}
 }
 
+// instanceOf returns the name of the instance in a ref for what an attempt left, see [Attempt].
+func instanceOf(ref string) (name string, found bool) {
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(ref, "from/"), "/")
+	name, _, found = strings.Cut(rest, "/")
+	return name, found && (kind == "attempt" || kind == "interrupted" || kind == "round")
+}
+
 // kept returns the commits that the store keeps under a name for what was collected.
 func (s *Store) kept(ctx context.Context, run, ref string) (base, commit string, err error) {
 	if !s.mayHave(refsOf(run) + ref) {

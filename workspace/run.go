@@ -165,9 +165,13 @@ func (s *Store) places() []git {
 	return []git{s.refs, s.user.git}
 }
 
-// Copy keeps for another run what the store keeps for a run: its base, and what its attempts left. What the other run
-// has already stays.
-func (s *Store) Copy(ctx context.Context, from, to string) error {
+// Copy keeps for another run what the store keeps for a run: its base, and what its attempts left. Only those of some instances of steps, which the
+// other run does not make again, count as attempts of that run. What it has already stays.
+func (s *Store) Copy(ctx context.Context, from, to string, addresses []string) error {
+	of := map[string]bool{}
+	for _, address := range addresses {
+		of[nameOf(address)] = true
+	}
 	for _, g := range s.places() {
 		list, err := g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", refsOf(from), refsOf(to))
 		if err != nil {
@@ -178,6 +182,9 @@ func (s *Store) Copy(ctx context.Context, from, to string) error {
 		for line := range strings.Lines(list) {
 			commit, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if name, ok := strings.CutPrefix(ref, refsOf(from)); ok {
+				if instance, ofAttempt := instanceOf(name); ofAttempt && !of[instance] {
+					name = "used/" + commit
+				}
 				kept = append(kept, [2]string{name, commit})
 			}
 			has[ref] = true
@@ -185,6 +192,7 @@ func (s *Store) Copy(ctx context.Context, from, to string) error {
 		var changes strings.Builder
 		for _, k := range kept {
 			if ref := refsOf(to) + k[0]; !has[ref] {
+				has[ref] = true
 				changes.WriteString("update " + ref + " " + k[1] + "\n")
 			}
 		}
