@@ -123,7 +123,7 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged, answer *eng
 	case c.task.ByPerson() && strings.TrimSpace(out.Output) == GiveUp:
 		return unresolved(conflict)
 	}
-	return c.checkMarkers(ctx, out, m.Conflicts)
+	return c.checkMarkers(ctx, out, m)
 }
 
 func conflictList(m workspace.Merged) string {
@@ -135,8 +135,11 @@ func conflictList(m workspace.Merged) string {
 }
 
 // checkMarkers fails an attempt that left conflict markers, or files that git has put beside others.
-func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, conflicts []workspace.Conflict) driver.Outcome {
-	markers, err := c.store.Markers(ctx, out.Workspace, conflicts)
+func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, m workspace.Merged) driver.Outcome {
+	markers, err := c.store.Markers(ctx, out.Workspace, m.Conflicts)
+	if err == nil && len(markers) == 0 {
+		markers, err = c.store.MovedMarkers(ctx, out.Workspace, m)
+	}
 	switch {
 	case err != nil:
 		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: err.Error()}

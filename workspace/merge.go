@@ -404,6 +404,46 @@ func (s *Store) Markers(ctx context.Context, commit string, conflicts []Conflict
 	return all, err
 }
 
+// MovedMarkers returns the conflict markers in files that are new in a commit that resolves the conflicts of a merge: whoever resolves them may have
+// given a file another name and left its markers.
+func (s *Store) MovedMarkers(ctx context.Context, commit string, m Merged) (all []Marker, err error) {
+	if err := checkCommits(commit, m.Commit); err != nil {
+		return nil, err
+	}
+	made := map[string]bool{} // the markers that git has made
+	err = s.git.eachFile(ctx, m.Commit, pathsOf(m.Conflicts), func(_, path, content string) error {
+		own, err := s.leftMarkers(ctx, m.Conflicts, path, content)
+		lines := slices.Collect(strings.Lines(content))
+		for _, marker := range own {
+			made[strings.TrimRight(lines[marker.Line-1], "\r\n")] = true
+		}
+		return err
+	})
+	if err != nil || len(made) == 0 {
+		return nil, err
+	}
+	moves, err := s.git.moves(ctx, [2]tree{m.Commit, commit})
+	var added []string
+	for _, move := range moves {
+		if move.Was == "" && !slices.Contains(pathsOf(m.Conflicts), move.Path) {
+			added = append(added, move.Path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = s.git.eachFile(ctx, commit, added, func(_, path, content string) error {
+		lines := slices.Collect(strings.Lines(content))
+		for _, n := range markers(content) {
+			if made[strings.TrimRight(lines[n-1], "\r\n")] {
+				all = append(all, Marker{path, n})
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
 // pathsBeside returns the files that git has put beside others.
 func pathsBeside(conflicts []Conflict) (paths []string) {
 	for _, c := range conflicts {

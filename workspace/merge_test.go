@@ -192,6 +192,27 @@ func TestLinesLikeMarkers(t *testing.T) {
 	}
 }
 
+// TestMovedMarkers resolves a conflict in a file that gets another name.
+func TestMovedMarkers(t *testing.T) {
+	f := newFixture(t)
+	f.put("page.md", "<<<<<<< example\none\n")
+	s := f.open()
+	b := f.capture(s, "r1").Commit
+	x := Branch{"x", f.change(s, "x", b, map[string]string{"page.md": "<<<<<<< example\nx\n"})}
+	y := Branch{"y", f.change(s, "y", b, map[string]string{"page.md": "<<<<<<< example\ny\n"})}
+	m, err := s.Merge(t.Context(), "r1", b, []Branch{x, y})
+	f.no(err)
+	for text, want := range map[string][]Marker{
+		"<<<<<<< example\n<<<<<<< x\nx\n=======\ny\n>>>>>>> y\n": {{"new.md", 2}, {"new.md", 6}},
+		"<<<<<<< example\nx\ny\n":                                nil,
+	} {
+		c := f.change(s, "resolve", m.Commit, map[string]string{"page.md": "", "new.md": text})
+		if left, err := s.MovedMarkers(t.Context(), c, m); err != nil || !slices.Equal(left, want) {
+			t.Errorf("%q: markers in %v, %v, want %v", text, left, err, want)
+		}
+	}
+}
+
 // TestDigestHasEveryPath has a path that looks like a part of what git prints.
 func TestDigestHasEveryPath(t *testing.T) {
 	f := newFixture(t)
