@@ -139,7 +139,7 @@ func (s *session) drive(ctx context.Context) (res engine.Result, err error) {
 		}
 	}()
 	s.mirror = s.d.newMirror(ctx, s.id, s.see)
-	s.mirror.launched = s.issue
+	s.mirror.launched = func(a *attempt, seq int) { s.issue(a.task, a.pin, seq) }
 	if s.mirror.whole = s.w.Script != nil; !s.mirror.whole { // only a script counts what has happened
 		s.mirror.resumed = s.resumed
 	}
@@ -318,7 +318,7 @@ func (s *session) commanded(c engine.Command, seq int) {
 		}
 		s.execs[attemptKey{c.Address, c.Attempt}] = exec
 		s.tail(attemptKey{c.Address, c.Attempt})
-		s.issue(c, seq)
+		s.issue(c, s.pin(), seq)
 	case *engine.Withdraw:
 		s.script.Closed(c.ID)
 	case *engine.Ask:
@@ -407,18 +407,16 @@ func (s *session) attempt(ctx context.Context, j job, digest string) (agent.Exec
 	}
 }
 
-// issue remembers an attempt that the run has asked for.
-func (s *session) issue(c *engine.StartTask, seq int) {
-	plan := s.planned()
-	s.issued.add(s.id, command{seq, plan, s.pinned, c})
+// issue remembers an attempt that the run has asked for under a plan. One that goes on after the run has got a newer one is still of its own.
+func (s *session) issue(c *engine.StartTask, pin *driver.Pin, seq int) {
+	s.issued.add(s.id, command{seq, s.planned(pin), pin, c})
 }
 
-// planned returns the digest of what the run works with, if somebody has to know.
-func (s *session) planned() string {
+// planned returns the digest of a plan, if somebody has to know.
+func (s *session) planned(pin *driver.Pin) string {
 	if s.issued == nil {
 		return ""
 	}
-	pin := s.pin()
 	if s.pinned != pin {
 		s.pinned, s.plan = pin, digestOf(pin)
 	}

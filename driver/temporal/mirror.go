@@ -24,7 +24,7 @@ type mirror struct {
 	resumed   func(seq int, pending []engine.Command) // is told the state instead; may be nil
 	in        begin
 	see       func(r *engine.Run, e engine.Envelope, cmds []engine.Command) // may be nil
-	launched  func(c *engine.StartTask, seq int)                            // sees attempts that begin; may be nil
+	launched  func(a *attempt, seq int)                                     // sees attempts that begin; may be nil
 	arrivals  []arrival
 	scheduled map[int64]attemptKey          // attempts by the event that scheduled them
 	claims    map[int64]asked               // claims by that event
@@ -48,7 +48,7 @@ type asked struct{ id, label string }
 
 func (m *mirror) start(_ attemptKey, a *attempt) {
 	if m.launched != nil {
-		m.launched(a.task, m.run.Seq())
+		m.launched(a, m.run.Seq())
 	}
 }
 
