@@ -457,7 +457,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// clocks checks that nothing has happened later than now, and that a question with a timeout of a second took about as long.
+// clocks checks that nothing has happened later than now, that all is counted that was spent, and that a question with a timeout of a second took about as long.
 func (c *yard) clocks(call *call, began time.Time) {
 	c.Helper()
 	res := c.wait(call)
@@ -465,6 +465,28 @@ func (c *yard) clocks(call *call, began time.Time) {
 		if e.Time.After(time.Now()) {
 			c.Errorf("event %d happened at %s", e.Seq, e.Time)
 		}
+	}
+	spent, err := c.d.Spent(c.Context(), time.Time{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	attempts := 0
+	for _, s := range spent {
+		if s.Run == call.run {
+			attempts += s.Attempts
+		}
+	}
+	want := 0
+	for _, e := range c.events(call.run) {
+		if _, forked := e.Event.(*engine.Forked); forked { // what came before is of another run
+			want = 0
+		}
+		if ended, ok := e.Event.(*engine.TaskEnded); ok && ended.Usage.CostUSD > 0 {
+			want++
+		}
+	}
+	if attempts != want {
+		c.Errorf("%s: %d attempts have cost something, want %d", call.run, attempts, want)
 	}
 	if took := time.Since(began); !began.IsZero() && (res.Status != engine.Success || took < time.Second || took > 30*time.Second) {
 		c.Errorf("%s after %s", outline(res), took)

@@ -176,14 +176,12 @@ func (d *Driver) Spent(ctx context.Context, since time.Time) ([]driver.Spent, er
 		if run.Status.Done() && (run.Changed.Before(since) || run.Usage.Usage == (engine.Usage{})) {
 			continue
 		}
-		for e, err := range d.Events(ctx, run.ID, 0, false) {
-			if err != nil {
-				return nil, err
-			}
-			ev, ok := e.Event.(*engine.TaskEnded)
-			if !ok || ev.Usage == (engine.Usage{}) || e.Time.Before(since) || e.Time.Before(run.Created) {
-				continue
-			}
+		ends, err := d.ends(ctx, run.ID, since)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range ends {
+			ev := e.Event.(*engine.TaskEnded)
 			note, err := d.noted(ctx, driver.AttemptID{Run: run.ID, Address: ev.Address, Attempt: ev.Attempt})
 			if err != nil {
 				return nil, err
@@ -207,6 +205,23 @@ func (d *Driver) Spent(ctx context.Context, since time.Time) ([]driver.Spent, er
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
 	})
 	return list, nil
+}
+
+// ends returns the ends of the attempts of a run that have cost something. What came before it was forked is of another run. That this has
+// happened before the run was created does not show it: a client has said when that was, by its own clock.
+func (d *Driver) ends(ctx context.Context, run string, since time.Time) (ends []engine.Envelope, err error) {
+	for e, err := range d.Events(ctx, run, 0, false) {
+		if err != nil {
+			return nil, err
+		}
+		if _, forked := e.Event.(*engine.Forked); forked {
+			ends = nil
+		}
+		if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Usage != (engine.Usage{}) && !e.Time.Before(since) {
+			ends = append(ends, e)
+		}
+	}
+	return ends, nil
 }
 
 // noted returns what an attempt said about itself.
