@@ -304,16 +304,29 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 			return err
 		}
 	}
-	// The copies are those of the plan only if the files are still the same.
-	if again, _, err := s.scan(ctx, p.q, l.scanned()); err != nil {
+	if err := s.checkCopied(ctx, l, p, in); err != nil {
 		return err
-	} else if again != p.files[0] {
-		return errMoved
 	}
 	if err := p.q.writeFiles(ctx, fresh, p.files[after], in.Changes); err != nil {
 		return err
 	}
 	return errors.Join(syncTree(fresh), syncTree(old)) // the intent, which needs them, is on the disk, too
+}
+
+// checkCopied returns an error if the files that will change are not those of the plan any more, so that the copies may not be, either. Others may
+// change at any moment, such as the log of a server.
+func (s *Store) checkCopied(ctx context.Context, l Landing, p *plan, in *intent) error {
+	now, _, err := s.scan(ctx, p.q, l.scanned())
+	if err != nil || now == p.files[before] {
+		return err
+	}
+	moved, err := p.q.moves(ctx, [2]tree{p.files[before], now})
+	for _, m := range moved {
+		if in.changes(m.Path) {
+			return fmt.Errorf("%s: %w", Shown(m.Path), errMoved)
+		}
+	}
+	return err
 }
 
 // syncTree waits until all files of a directory are on the disk.

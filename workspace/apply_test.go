@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // files is the listing of the user's checkout without .git.
@@ -760,5 +761,38 @@ func TestAnotherBranchMeanwhile(t *testing.T) {
 	f.status(" M a.txt")
 	if got := f.git(f.repo, "rev-parse", "main"); got != in.Head {
 		t.Errorf("main is at %s", got)
+	}
+}
+
+// TestLandWhileOtherFilesChange lands a change while a program writes into a file that it does not change, all the time.
+func TestLandWhileOtherFilesChange(t *testing.T) {
+	for _, how := range []How{AsPatch, AsCommit} {
+		f := newFixture(t)
+		s := f.open()
+		b := f.capture(s, "r1")
+		l := Landing{ID: "land", Run: "r1", How: how, Base: b.Commit, Commit: f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})}
+		p, err := s.Plan(t.Context(), l, 1<<20)
+		f.no(err)
+		l.Digest = p.Digest
+		log, err := os.Create(filepath.Join(f.repo, "server.log"))
+		f.no(err)
+		stop, stopped := make(chan struct{}), make(chan error, 1)
+		go func() {
+			for {
+				select {
+				case <-stop:
+					stopped <- log.Close()
+					return
+				case <-time.After(time.Millisecond):
+					_, _ = log.WriteString("x\n")
+				}
+			}
+		}()
+		_, err = s.Land(t.Context(), l)
+		close(stop)
+		f.no(errors.Join(err, <-stopped))
+		if got := f.read(f.repo, "a.txt"); got != "changed\n" {
+			t.Errorf("as a %s: %q", how, got)
+		}
 	}
 }
