@@ -154,16 +154,16 @@ func (a *app) test(ctx context.Context, names []string, f *testFlags) error {
 		return err
 	}
 	covered := trial.CoverageOf(all)
+	var unwritten error
 	if f.junit != "" {
-		if err := a.junit(p, f.junit, all, began); err != nil {
-			return err
-		}
+		unwritten = a.junit(p, f.junit, all, began)
 	}
 	if a.json {
 		err = a.printJSON(testReport(p.Root(), all, covered))
 	} else {
 		err = a.print(a.summary(all, covered, time.Since(began)))
 	}
+	err = cmp.Or(err, unwritten)
 	if err == nil && f.draw != "" {
 		err = a.drawCoverage(ctx, covered, f)
 	}
