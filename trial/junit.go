@@ -13,14 +13,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// junitTemplate makes a report in the form that the Jenkins plugin, GitLab, GitHub actions and others read.
+// junitTemplate makes a report that is valid by the schema junit-10.xsd of Jenkins' xUnit plugin, by which a suite may have a file
+// and a case may not. GitLab, CircleCI and others check no schema.
 var junitTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("junit").Funcs(template.FuncMap{"xml": escaped, "seconds": seconds}).Parse(`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="hocket test" tests="{{.Tests}}" failures="{{.Failures}}" errors="{{.Errors}}" time="{{seconds .Took}}">
 {{- range $suite := .Suites}}
-  <testsuite name="{{xml .Name}}" tests="{{len .Cases}}" failures="{{.Failures}}" errors="{{.Errors}}" skipped="0" time="{{seconds .Took}}" timestamp="{{$.Began}}" hostname="localhost">
+  <testsuite name="{{xml .Name}}" tests="{{len .Cases}}" failures="{{.Failures}}" errors="{{.Errors}}" skipped="0" time="{{seconds .Took}}" timestamp="{{$.Began}}" hostname="localhost" file="{{xml .File}}">
   {{- range .Cases}}
-    <testcase name="{{xml .Name}}" classname="{{xml $suite.Name}}"{{with .File}} file="{{xml .}}"{{end}} time="{{seconds .Took}}">
+    <testcase name="{{xml .Name}}" classname="{{xml $suite.Name}}" time="{{seconds .Took}}">
     {{- if .Element}}
       <{{.Element}} message="{{xml .Message}}" type="{{.Type}}">{{xml .Text}}</{{.Element}}>
     {{end -}}
@@ -40,13 +41,13 @@ type (
 		Suites                  []junitSuite
 	}
 	junitSuite struct {
-		Name             string
+		Name, File       string
 		Failures, Errors int
 		Took             time.Duration
 		Cases            []junitCase
 	}
 	junitCase struct {
-		Name, File          string
+		Name                string
 		Took                time.Duration
 		Element             string // failure or error, "" if all is as expected
 		Message, Type, Text string // of that element
@@ -59,7 +60,7 @@ func JUnit(to io.Writer, root string, outcomes []*Outcome, began time.Time) erro
 	all := junitReport{Began: began.UTC().Format("2006-01-02T15:04:05")}
 	for i := 0; i < len(outcomes); {
 		file := outcomes[i].Case.File
-		suite := junitSuite{Name: file.Name}
+		suite := junitSuite{Name: file.Name, File: near(root, file.Path)}
 		for ; i < len(outcomes) && outcomes[i].Case.File == file; i++ {
 			suite.add(root, outcomes[i])
 		}
@@ -71,7 +72,7 @@ func JUnit(to io.Writer, root string, outcomes []*Outcome, began time.Time) erro
 }
 
 func (s *junitSuite) add(root string, o *Outcome) {
-	one := junitCase{Name: o.Case.Name, File: near(root, o.Case.File.Path), Took: o.Took}
+	one := junitCase{Name: o.Case.Name, Took: o.Took}
 	switch {
 	case o.Invalid.Errors():
 		one.Element, one.Message, one.Type, one.Text = "error", "the case cannot run", "invalid", invalidText(root, o.Invalid)

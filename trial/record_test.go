@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -358,16 +359,17 @@ cases: [{name: a, replies: {judge: '{"pass": true, "kind": "note"}', "*": ok}, e
 	}
 }
 
-// junit is the report as its schema describes it: https://github.com/windyroad/JUnit-Schema.
+// junit is the part of a report that matters here.
 type junit struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Suites  []struct {
 		Name  string     `xml:"name,attr"`
 		Attrs []xml.Attr `xml:",any,attr"`
 		Cases []struct {
-			Name      string  `xml:"name,attr"`
-			Classname string  `xml:"classname,attr"`
-			Time      float64 `xml:"time,attr"`
+			Name      string     `xml:"name,attr"`
+			Classname string     `xml:"classname,attr"`
+			Time      float64    `xml:"time,attr"`
+			Attrs     []xml.Attr `xml:",any,attr"`
 			Failure   *struct {
 				Message string `xml:"message,attr"`
 				Type    string `xml:"type,attr"`
@@ -380,7 +382,9 @@ type junit struct {
 	} `xml:"testsuite"`
 }
 
-func TestJUnit(t *testing.T) {
+// junitReport returns the report about four cases: one that passes, one that fails and two that cannot run.
+func junitReport(t *testing.T) string {
+	t.Helper()
 	root := project(t, map[string]string{"flow.yml": gate, ".hocket/tests/flow.yml": `workflow: flow.yml
 replies: {draft: x, publish: "a <b> & \"c\" ]]>", remind: ok}
 cases:
@@ -393,16 +397,26 @@ cases:
 	if err := trial.JUnit(&b, root, run(t, root, trial.Options{}), time.Now()); err != nil {
 		t.Fatal(err)
 	}
+	return b.String()
+}
+
+func TestJUnit(t *testing.T) {
+	report := junitReport(t)
 	var got junit
-	dec := xml.NewDecoder(strings.NewReader(b.String()))
+	dec := xml.NewDecoder(strings.NewReader(report))
 	dec.Strict = true
 	if err := dec.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Suites) != 1 || len(got.Suites[0].Cases) != 4 {
-		t.Fatalf("got %s", b.String())
+		t.Fatalf("got %s", report)
 	}
 	cases := got.Suites[0].Cases
+	for _, c := range cases {
+		if len(c.Attrs) != 0 { // Jenkins rejects the report
+			t.Errorf("%s has the attributes %v", c.Name, c.Attrs)
+		}
+	}
 	if c := cases[0]; c.Name != "a <good> case & more" || c.Classname != "flow" || c.Failure != nil || c.Error != nil {
 		t.Errorf("got %+v", c)
 	}
@@ -422,13 +436,47 @@ cases:
 	for _, a := range got.Suites[0].Attrs {
 		attrs[a.Name.Local] = a.Value
 	}
-	for name, want := range map[string]string{"tests": "4", "failures": "1", "errors": "2", "skipped": "0", "hostname": "localhost"} {
+	for name, want := range map[string]string{"tests": "4", "failures": "1", "errors": "2", "skipped": "0", "hostname": "localhost", "file": ".hocket/tests/flow.yml"} {
 		if attrs[name] != want {
 			t.Errorf("%s=%q", name, attrs[name])
 		}
 	}
 	if _, err := time.Parse("2006-01-02T15:04:05", attrs["timestamp"]); err != nil {
 		t.Error(err)
+	}
+}
+
+// readsJUnit prints what a program finds in a report with the library junitparser, a line for each case.
+const readsJUnit = `
+import sys
+from junitparser import JUnitXml
+for suite in JUnitXml.fromfile(sys.argv[1]):
+    print(suite.name, suite.tests, suite.failures, suite.errors, suite.skipped)
+    for case in suite:
+        print(case.classname, case.name, *("%s: %s" % (type(r).__name__, r.message) for r in case.result), sep=" | ")
+`
+
+// A library of others finds the same in a report.
+func TestJUnitIsReadByOthers(t *testing.T) {
+	pythons := slices.DeleteFunc([]string{"python3", "/usr/bin/python3"}, func(python string) bool { // apt installs it for the second one
+		return exec.Command(python, "-c", "import junitparser").Run() != nil
+	})
+	if len(pythons) == 0 {
+		t.Skip("junitparser is not installed; apt-get install python3-junitparser")
+	}
+	file := filepath.Join(t.TempDir(), "report.xml")
+	if err := os.WriteFile(file, []byte(junitReport(t)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	said, err := exec.Command(pythons[0], "-c", readsJUnit, file).CombinedOutput()
+	const want = `flow 4 1 2 0
+flow | a <good> case & more
+flow | bad | Failure: the output is not as expected
+flow | invalid | Error: the case cannot run
+flow | unable | Error: a has no reply and no recording: it is done by shell
+`
+	if err != nil || string(said) != want {
+		t.Errorf("%v\n%s", err, said)
 	}
 }
 
