@@ -117,7 +117,7 @@ func TestFormats(t *testing.T) {
 		want string
 	}{
 		"claude": {"claude", false, files(
-			".claude/agents/deep/er/review.md", "---\nname: code-reviewer\ndescription: Use it when: code was written.\\nOften.\ntools: Read, Grep, mcp__docs, mcp__tickets, Bash(git log:*, git diff)\ndisallowedTools: [WebFetch]\nmodel: inherit\neffort: high\npermissionMode: plan\nmaxTurns: 7\nmcpServers:\n  - docs\n  - tickets: {command: x, env: {TOKEN: abc}}\ncolor: red\nhooks: {}\nwhatever: 3\n---\n\nYou review.\n\n  - carefully\n",
+			".claude/agents/deep/er/review.md", "---\nname: code-reviewer\ndescription: Use it when: code was written.\\nOften.\ntools: Read, Grep, mcp__docs, mcp__tickets, Bash(git log:*, git diff)\ndisallowedTools: [WebFetch]\nmodel: inherit\neffort: high\npermissionMode: plan\nmaxTurns: 7\nmcpServers:\n  - docs\n  - tickets: {command: x, env: {TOKEN: abc}}\ncolor: red\nhooks: {}\nisolation: worktree\nwhatever: 3\n---\n\nYou review.\n\n  - carefully\n",
 			".claude/agents/README.md", "# Our agents\n",
 			".claude/agents/anonymous.md", "---\ndescription: x\n---\nYou.\n",
 		), `# .claude/agents/README.md
@@ -145,6 +145,7 @@ prompt: |
     - carefully
 lost mcpServers: server configurations are not imported, because they may contain secrets
 lost hooks: in Hocket, commands before and after an agent are steps of a workflow
+lost isolation: in Hocket, a step decides that; write ` + "`workspace: own`" + ` for the steps of this agent
 lost color: it affects only how the agent is displayed
 lost tools: only tools for files, commands and the network are removed; others have no effect by themselves
 lost server tickets: config.yml has no such server; add it there under mcp, then list it under mcp of the agent

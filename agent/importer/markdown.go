@@ -21,7 +21,7 @@ const (
 	noInvoking  = "in Hocket, the workflow decides which agent runs; agents do not call each other"
 	inConfig    = "server configurations are not imported, because they may contain secrets"
 	noSkills    = "skills are supported only by the program itself"
-	noWorktrees = "agents always work in the project directory"
+	noWorktrees = "in Hocket, a step decides that; write `workspace: own` for the steps of this agent"
 )
 
 // named reads the name and description that every format has. If the name is required and
