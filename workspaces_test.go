@@ -725,3 +725,37 @@ steps:
 		t.Error(err)
 	}
 }
+
+// A run keeps the definitions that it began with, also if a step edits them in its workspace, in the files that the next steps begin with.
+func TestEditedDefinitionsChangeNothingInTheRun(t *testing.T) {
+	p, _ := repository(t, map[string]string{
+		".gitignore":                "made\n",
+		"key.txt":                   "1\n",
+		".hocket/config.yml":        "workspace: {setup: 'echo before > made', setup_key: [key.txt]}\n",
+		".hocket/agents/helper.yml": "agent: shell\nsettings: {command: [echo, before]}\n",
+		".hocket/workflows/sub.yml": "name: sub\nsteps:\n  - {id: say, agent: shell, workspace: own, config: {command: echo before}}\n",
+		".hocket/prompts/ask.md":    "echo before\n",
+		".hocket/workflows/w.yml": `
+name: w
+steps:
+  - {id: edit, agent: shell, workspace: own, config: {command: "echo 2 > key.txt; sed -i s/before/after/ .hocket/*.yml .hocket/*/*"}}
+  - {id: helps, agent: helper, workspace: own}
+  - {id: calls, workflow: sub}
+  - {id: asks, agent: editor, workspace: own, template: ask}
+  - {id: prepared, agent: shell, workspace: own, config: {command: cat made}}
+  - {id: edited, agent: shell, workspace: own, config: {command: "grep -l after .hocket/*.yml .hocket/*/*"}}
+`}, hocket.Options{Agents: agents{"editor": editor()}, Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }})
+	res := wait(t, start(t, p, "w", nil))
+	if res.Status != engine.Success {
+		t.Fatal(res.Error)
+	}
+	for _, step := range []string{"helps", "calls", "asks", "prepared"} {
+		if got := strings.TrimSpace(output(res, step)); got != "before" {
+			t.Errorf("%s says %q", step, got)
+		}
+	}
+	const want = ".hocket/config.yml\n.hocket/agents/helper.yml\n.hocket/prompts/ask.md\n.hocket/workflows/sub.yml\n.hocket/workflows/w.yml"
+	if got := output(res, "edited"); got != want {
+		t.Errorf("the edited files are %s", got)
+	}
+}
