@@ -328,6 +328,43 @@ func TestTelemetryNeedsTrust(t *testing.T) {
 	}
 }
 
+// The commands of a project see where the user sends spans, and with which key, only when the user trusts the project.
+func TestTelemetryOfTheUserIsHidden(t *testing.T) {
+	if _, err := exec.LookPath("env"); err != nil {
+		t.Skip("there is no env")
+	}
+	c := tracetest.New(t)
+	traceTo(t, c.URL)
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("COLLECTOR_KEY", "the-project-key")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20users-own-key")
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "Authorization=Bearer%20users-own-key")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "team=a")
+	p := open(t, map[string]string{
+		".hocket/config.yml": "secrets:\n  collector: {env: COLLECTOR_KEY}\n",
+		"w.yml":              "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: env}}\n",
+	}, hocket.Options{})
+	saw := func() string { return output(wait(t, start(t, p, "w.yml", nil)), "a") }
+	if got := saw(); strings.Contains(got, "OTEL") || !strings.Contains(got, "TRACEPARENT=00-") {
+		t.Errorf("without trust, a step sees %s", got)
+	}
+	powers, err := p.Powers()
+	if err == nil {
+		err = p.Trust(powers)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := saw(); !strings.Contains(got, "OTEL_EXPORTER_OTLP_HEADERS=") || !strings.Contains(got, "OTEL_RESOURCE_ATTRIBUTES=team=a\n") || strings.Contains(got, "users-own-key") {
+		t.Errorf("with trust, a step sees %s", got)
+	}
+	for _, r := range c.Requests() {
+		if r.Header.Get("Authorization") != "Bearer users-own-key" {
+			t.Errorf("headers %v", r.Header)
+		}
+	}
+}
+
 // An attempt that asks, and is made again with the answer, is one span, which begins when it was first made.
 func TestSpanOfLanding(t *testing.T) {
 	for answer, want := range map[string]string{"land": "success", "no": "error", "": ""} {
