@@ -370,7 +370,7 @@ func TestRealClients(t *testing.T) {
 			}
 			defer p.Close()
 			seen, early := 0, 0
-			plan, err := planner.New(p, planner.Options{}).Generate(context.Background(), fakemodel.Prompt(fakemodel.Step{Text: small, Pieces: 8, Delay: 12}), func(part planner.Partial) {
+			plan, err := planner.New(p, planner.Options{}).Generate(context.Background(), fakemodel.Prompt(fakemodel.Step{Text: small, Pieces: 8, Delay: 60}), func(part planner.Partial) {
 				if seen++; part.Workflow != nil && part.Size < len(small) {
 					early++
 				}
