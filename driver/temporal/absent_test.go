@@ -153,25 +153,38 @@ func TestStoppedWorker(t *testing.T) {
 }
 
 // A worker is cut off from the server for longer than its heartbeat. Others make its attempts, and it works again
-// when the network is back.
+// when the network is back: also if the network has told nobody, so that its connections seem to be there.
 func TestPartition(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
+	t.Run("cut", func(t *testing.T) {
+		t.Parallel()
+		partition(t, (*proxy).cut, 3)
+	})
+	t.Run("silent", func(t *testing.T) {
+		t.Parallel()
+		partition(t, (*proxy).silence, 1) // gRPC notices that after up to 45 seconds
+	})
+}
+
+// partition parts a worker from the server a few times.
+func partition(t *testing.T, part func(*proxy), cuts int) {
 	c := newYard(t, address, 2)
 	network := startProxy(t, address)
 	far := c.role
 	far.Address, far.Name = network.address, "far"
 	far.start(t)
-	cuts := 0
+	done := 0
 	next := time.Now().Add(time.Second)
-	for cuts < 3 {
+	for done < cuts {
 		c.through(func() bool {
-			if time.Now().Before(next) || cuts == 3 {
+			if time.Now().Before(next) || done == cuts {
 				return false
 			}
-			network.cut()
+			part(network)
 			time.Sleep(2 * heartbeat)
 			network.join()
-			cuts++
+			done++
 			next = time.Now().Add(time.Second)
 			return true
 		})
@@ -297,10 +310,20 @@ func TestNoWorkers(t *testing.T) {
 	}
 }
 
-// Who follows a run while the server is away says so once, and goes on when it is back; also who begins to follow it then.
+// Who follows a run while the server is away says so once, and goes on when it is back; also who begins to follow it then. A server
+// that is silent is away, too.
 func TestServerAway(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
+	for name, part := range map[string]func(*proxy){"cut": (*proxy).cut, "silent": (*proxy).silence} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			serverAway(t, part)
+		})
+	}
+}
+
+func serverAway(t *testing.T, part func(*proxy)) {
 	c := newYard(t, address, 1)
 	network := startProxy(t, address)
 	far := c.role
@@ -325,7 +348,7 @@ func TestServerAway(t *testing.T) {
 	}
 	told, ended := follow()
 	time.Sleep(2 * time.Second) // it reads the run
-	network.cut()
+	part(network)
 	toldLate, endedLate := follow()
 	for who, told := range map[string]chan string{"who follows it": told, "who begins to follow it": toldLate} {
 		select {
