@@ -3,8 +3,10 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +26,32 @@ type UnreachableError struct {
 }
 
 func unreachable(o client.Options, err error) error {
-	return &UnreachableError{cmp.Or(o.HostPort, client.DefaultHostPort), err}
+	address := cmp.Or(o.HostPort, client.DefaultHostPort)
+	return &UnreachableError{address, cmp.Or(rejected(address, o.ConnectionOptions.TLS), err)}
+}
+
+// rejected returns why a server does not want us, such as without a certificate; nil if it does not say so. With TLS 1.3, it says that when the client
+// has connected. gRPC, which writes then, may only find that the connection is closed.
+func rejected(address string, config *tls.Config) error {
+	if config == nil {
+		return nil
+	}
+	config = config.Clone()
+	config.NextProtos = []string{"h2"}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
+	if err != nil { // gRPC has said the same
+		return nil
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	_ = conn.SetReadDeadline(deadline)
+	_, err = conn.Read(make([]byte, 1))
+	if alert := (*net.OpError)(nil); errors.As(err, &alert) && alert.Op == "remote error" {
+		return err
+	}
+	return nil
 }
 
 func (e *UnreachableError) Error() string {
