@@ -19,6 +19,9 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 )
 
 // The test binary is both programs, by the name under which it is started.
@@ -164,7 +167,8 @@ func TestProgram(t *testing.T) {
 	if os.Getenv("HOCKET_TEMPORAL") == "" {
 		t.Skip("HOCKET_TEMPORAL does not say where the server is installed; `make temporal` does that, and runs this")
 	}
-	o := newOffice(t, startServer(t))
+	server := startServer(t)
+	o := newOffice(t, server)
 	o.trust()
 	o.more = []string{"TEMPORAL_NAMESPACE=office"}
 	o.prints("no namespace \"office\"", 1, "doctor")
@@ -191,6 +195,8 @@ func TestProgram(t *testing.T) {
 	if text := get(t, "http://"+metrics+"/metrics"); !strings.Contains(text, "temporal_activity_execution_latency_seconds_bucket") {
 		t.Errorf("metrics: %s", text)
 	}
+	hello := regexp.MustCompile(`hello-\w+`).FindString(o.hocket(0, "runs"))
+	listed(t, server, "HocketWorkflow = 'hello' AND HocketStatus = 'success'", hello, "success")
 	gated := func() (run string) {
 		t.Helper()
 		if run = regexp.MustCompile(`gated-\w+`).FindString(o.hocket(3, "run", "gated")); run == "" {
@@ -200,11 +206,12 @@ func TestProgram(t *testing.T) {
 	}
 	o.prints("went", 0, "answer", gated(), "ok", "yes", "--resume") // it follows what the worker does
 	began := time.Now()                                             // right after its end, the server takes a while
-	text := o.hocket(0, "runs", "delete", regexp.MustCompile(`hello-\w+`).FindString(o.hocket(0, "runs")))
+	text := o.hocket(0, "runs", "delete", hello)
 	if took := time.Since(began); took > 5*time.Second && !strings.Contains(text, "waiting until the server no longer lists hello-") {
 		t.Errorf("after %s, it prints %q", took, text)
 	}
 	waits := gated()
+	listed(t, server, "HocketWorkflow = 'gated' AND HocketStatus = 'waiting'", waits, "waiting")
 	slow := o.command("run", "slow", "--quiet")
 	var out bytes.Buffer
 	slow.Stdout = &out
@@ -230,6 +237,33 @@ func TestProgram(t *testing.T) {
 	for _, want := range []string{"starting worker desk for ", "worker desk is ready, on office\n", " a started\n", " a done in ", "finishing the steps in progress"} {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("the worker does not print %q:\n%s", want, told.String())
+		}
+	}
+}
+
+// listed checks that Temporal's own tools find one run in the namespace of the office, and what its memo says.
+func listed(t *testing.T, server, query, run, status string) {
+	t.Helper()
+	c, err := client.Dial(client.Options{HostPort: server, Namespace: "office"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var memo struct{ ID, Workflow, Status string }
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) { // the list is behind
+		found, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := found.GetExecutions(); len(all) == 1 && all[0].GetExecution().GetWorkflowId() == "office/"+run {
+			err = converter.GetDefaultDataConverter().FromPayload(all[0].GetMemo().GetFields()["hocket"], &memo)
+			if workflow, _, _ := strings.Cut(run, "-"); err != nil || memo.ID != run || memo.Workflow != workflow || memo.Status != status {
+				t.Errorf("the memo of %s says %+v, %v", run, memo, err)
+			}
+			return
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("%s lists %v, want %s", query, found.GetExecutions(), run)
 		}
 	}
 }
