@@ -111,9 +111,9 @@ func (s *scenario) play(notations []string) {
 		defer s.work(p)()
 	}
 	for _, name := range notations {
-		trace, received := s.trace(p, name)
+		trace, received, parallel := s.trace(p, name)
 		want := string(s.files["trace"])
-		if s.driver != "" { // how fast it is decides which of two branches comes first
+		if s.driver != "" && parallel { // how fast it is decides which of two branches comes first
 			trace, want = inAnyOrder(trace), inAnyOrder(want)
 		}
 		if trace != want {
@@ -157,7 +157,7 @@ func (s *scenario) keep(name, text string) {
 	}
 }
 
-func (s *scenario) trace(p *hocket.Project, name string) (trace, received string) {
+func (s *scenario) trace(p *hocket.Project, name string) (trace, received string, parallel bool) {
 	ctx := context.Background()
 	w, err := p.Load(name)
 	if err != nil {
@@ -183,7 +183,8 @@ func (s *scenario) trace(p *hocket.Project, name string) (trace, received string
 		res = s.answer(ctx, run, a)
 	}
 	s.sameAgain(ctx, run, res)
-	return Masked(traceOf(res)), s.received(ctx, run)
+	received, parallel = s.received(ctx, run)
+	return Masked(traceOf(res)), received, parallel
 }
 
 // answer answers a question of a waiting run, and waits until the run ends or waits again.
@@ -210,8 +211,8 @@ func (s *scenario) answer(ctx context.Context, run *hocket.Run, a Answer) engine
 }
 
 // received returns what the edges of a run passed to its tasks. No result shows it, so it
-// is read from the engine's requests.
-func (s *scenario) received(ctx context.Context, run *hocket.Run) string {
+// is read from the engine's requests. They also show whether tasks were parallel.
+func (s *scenario) received(ctx context.Context, run *hocket.Run) (received string, parallel bool) {
 	bundle, err := run.Bundle(ctx)
 	if err != nil {
 		s.Fatal(err)
@@ -221,6 +222,7 @@ func (s *scenario) received(ctx context.Context, run *hocket.Run) string {
 		s.Fatal(err)
 	}
 	var lines []string
+	open := 0 // attempts
 	for e, err := range run.Recorded(ctx) {
 		if err != nil {
 			s.Fatal(err)
@@ -229,14 +231,23 @@ func (s *scenario) received(ctx context.Context, run *hocket.Run) string {
 		if err != nil {
 			s.Fatal(err)
 		}
+		if _, ok := e.Event.(*engine.TaskEnded); ok {
+			open--
+		}
 		for _, c := range commands {
-			if start, ok := c.(*engine.StartTask); ok && start.Attempt == 1 && len(start.Received) > 0 {
+			start, ok := c.(*engine.StartTask)
+			if !ok {
+				continue
+			}
+			open++
+			if start.Attempt == 1 && len(start.Received) > 0 {
 				lines = append(lines, start.Address+printReceived(start.Received)+"\n")
 			}
 		}
+		parallel = parallel || open > 1
 	}
-	slices.Sort(lines)                             // parallel steps start in any order
-	return strings.Join(slices.Compact(lines), "") // an attempt that asked is made again with the answer
+	slices.Sort(lines)                                       // parallel steps start in any order
+	return strings.Join(slices.Compact(lines), ""), parallel // an attempt that asked is made again with the answer
 }
 
 func printReceived(list []engine.Received) string {
