@@ -268,8 +268,12 @@ var chromium = sync.OnceValues(func() (context.Context, string) {
 			continue
 		}
 		root, stop := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox)...)
-		closeChromium = append(closeChromium, stop)
-		return root, ""
+		browser, end := chromedp.NewContext(root)
+		closeChromium = append(closeChromium, stop, end)
+		if err := chromedp.Do(browser); err != nil { // starts it: tabs of one that has not started would each start their own
+			panic(err)
+		}
+		return browser, ""
 	}
 	return nil, "there is no Chromium; apt-get install chromium, or the equivalent for your system"
 })
@@ -291,7 +295,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// tab is a tab of a real browser, with a session.
+// tab is a tab of a real browser, with a session and cookies of its own.
 type tab struct {
 	*fixture
 	ctx context.Context
@@ -303,7 +307,7 @@ func (f *fixture) tab() *tab {
 	if missing != "" {
 		f.t.Skip(missing)
 	}
-	ctx, cancel := chromedp.NewContext(root)
+	ctx, cancel := chromedp.NewContext(root, chromedp.WithNewBrowserContext())
 	ctx, end := context.WithTimeout(ctx, 3*time.Minute) // the machine may be busy
 	f.t.Cleanup(func() { end(); cancel() })
 	b := &tab{f, ctx}
