@@ -104,11 +104,16 @@ func startKeyRace(t *scene, w World) {
 	wantRuns(t, open(t, w, echo).raw, 1)
 }
 
+// wantRuns waits until a driver lists so many runs: a cluster may list one a moment after it was started.
 func wantRuns(t *scene, d driver.Driver, n int) {
 	t.Helper()
-	if runs, err := d.Runs(t.Context(), driver.Filter{}); err != nil || len(runs) != n {
-		t.Errorf("%d runs, %v, want %d", len(runs), err, n)
-	}
+	eventually(t, fmt.Sprintf("%d runs in the list", n), func() bool {
+		runs, err := d.Runs(t.Context(), driver.Filter{})
+		if err != nil || len(runs) > n {
+			t.Fatalf("%d runs, %v, want %d", len(runs), err, n)
+		}
+		return len(runs) == n
+	})
 }
 
 // claim: lists show who has claimed a run, and select it by its labels. If the process that has claimed it dies,
