@@ -180,6 +180,9 @@ func readings(t testing.TB, d *temporal.Driver, run string) string {
 	i, err := d.Info(t.Context(), run)
 	note("info", i, err)
 	list, err := d.Runs(t.Context(), driver.Filter{Label: "color"})
+	for end := time.Now().Add(20 * time.Second); err == nil && (len(list) == 0 || list[0].Seq < i.Seq) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		list, err = d.Runs(t.Context(), driver.Filter{Label: "color"}) // the server lists what has happened a moment later
+	}
 	note("runs", list, err)
 	id, err := d.Find(t.Context(), run[:3])
 	note("find", id, err)

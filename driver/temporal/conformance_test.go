@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -29,15 +30,33 @@ var address string // of the server; "": there is none
 
 func TestMain(m *testing.M) {
 	playRole()
+	flag.Parse()
 	stop := func() {}
 	if os.Getenv("HOCKET_TEMPORAL") != "" {
-		s := startServer("")
-		address, stop = s.address, s.kill
+		file, remove := serverFile()
+		s := startServer(file)
+		address, stop = s.address, func() { s.kill(); remove() }
 		os.Setenv("HOCKET_TEMPORAL_ADDRESS", address) // for tests inside the package
 	}
 	code := m.Run()
 	stop()
 	os.Exit(code)
+}
+
+// serverFile returns where the server of most tests keeps everything. Without a file it sometimes loses all of it at once, with its namespace
+// (temporalio/temporal#3784), but figures are for such a server. In /dev/shm, a file is as fast.
+func serverFile() (file string, remove func()) {
+	if flag.Lookup("test.bench").Value.String() != "" {
+		return "", func() {}
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "hocket-temporal-")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "hocket-temporal-")
+	}
+	if err != nil {
+		panic(err)
+	}
+	return filepath.Join(dir, "server.db"), func() { os.RemoveAll(dir) }
 }
 
 // server is a development server.
