@@ -126,10 +126,10 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 		return nil, err
 	}
 	forked := r.p.handle(r.d, made.Run)
+	forked.existed = made.Existed
 	if err := r.p.ifIsolated(ctx, func(s *workspace.Store) error { return forked.keepAttempts(ctx, s, r.id) }); err != nil {
 		return nil, err
 	}
-	forked.existed = made.Existed
 	notes := []string{made.Note}
 	if spec.Replace != nil { // this one is cancelled
 		notes = append(notes, r.withdrawn(ctx))
@@ -146,6 +146,9 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 // keepAttempts keeps what the run that this one was forked from has made. Attempts at steps that this one repeats would look like its own, and the
 // first one that it makes as if it had been interrupted.
 func (r *Run) keepAttempts(ctx context.Context, s *workspace.Store, from string) error {
+	if r.existed { // it may have made attempts of its own
+		return s.Copy(ctx, from, r.id, nil)
+	}
 	state, err := r.State(ctx)
 	if err != nil {
 		return err

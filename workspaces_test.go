@@ -700,7 +700,7 @@ steps:
 		t.Fatal(res.Status)
 	}
 	writeFile(t, good, "")
-	again, err := r.Retry(t.Context(), "last")
+	again, err := r.Retry(t.Context(), "last", hocket.WithKey("again"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -709,6 +709,9 @@ steps:
 	}
 	if res := wait(t, again); res.Status != engine.Success {
 		t.Fatal(res.Error)
+	}
+	if same, err := r.Retry(t.Context(), "last", hocket.WithKey("again")); err != nil || same.ID() != again.ID() {
+		t.Fatal(same, err)
 	}
 	if n, err := again.Interruptions(t.Context(), "last", 1); n != 0 || err != nil {
 		t.Errorf("an attempt that nothing interrupted was interrupted %d times, %v", n, err)
