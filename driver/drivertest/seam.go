@@ -129,6 +129,7 @@ func claim(t *scene, w World) {
 	if err != nil || !reflect.DeepEqual(i.Owner, spec.Owner) || i.Status != engine.Running {
 		t.Errorf("%+v, %v", i, err)
 	}
+	wantRuns(t, next.raw, 1)
 	for label, n := range map[string]int{"team": 1, "x.y": 1, "web": 0, "x": 0} {
 		if runs, err := next.raw.Runs(t.Context(), driver.Filter{Label: label}); err != nil || len(runs) != n {
 			t.Errorf("label %s: %d runs, %v, want %d", label, len(runs), err, n)
