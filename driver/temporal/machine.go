@@ -517,83 +517,6 @@ func (m *machine) carryOut(cmds []engine.Command) error {
 	return nil
 }
 
-// launch starts an attempt, unless it has to wait for the next execution or for its worker.
-func (m *machine) launch(c *engine.StartTask) {
-	m.send(&attempt{task: c, pin: m.pin, site: m.pin.Site(c)})
-}
-
-func (m *machine) send(a *attempt) {
-	key, label := a.key(), a.site.Queue
-	switch {
-	case m.drain && !m.awaited():
-		m.held = append(m.held, a)
-	case a.site.Stays && m.homes[label] == "":
-		m.seek(a)
-	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits():
-		m.crowded = append(m.crowded, a)
-	default:
-		m.attempts[key], m.fresh[key] = a, true
-		m.do.start(key, a)
-	}
-}
-
-// untaken asks again for an attempt that no worker has taken for a while.
-func (m *machine) untaken(now time.Time, key attemptKey) error {
-	a := m.attempts[key]
-	switch {
-	case a == nil || m.over:
-		return nil
-	case m.stopping[key]:
-		return m.arrived(now, arrival{ended: failed(key, engine.FaultCancelled)})
-	}
-	delete(m.attempts, key)
-	a.waits = true
-	m.send(a)
-	return m.wait([]*attempt{a})
-}
-
-// awaited reports whether an attempt waits for work that it has handed off, which therefore must be done.
-func (m *machine) awaited() bool {
-	return len(m.handings) > 0 || m.asking != nil && m.asking.waits
-}
-
-// unlaunched removes an attempt that was not started yet.
-func (m *machine) unlaunched(key attemptKey) bool {
-	is := func(a *attempt) bool { return key == a.key() }
-	if i := slices.IndexFunc(m.held, is); i >= 0 {
-		m.held = slices.Delete(m.held, i, i+1)
-		return true
-	}
-	if i := slices.IndexFunc(m.crowded, is); i >= 0 {
-		m.crowded = slices.Delete(m.crowded, i, i+1)
-		return true
-	}
-	for label, waiting := range m.homeless {
-		if i := slices.IndexFunc(waiting, is); i >= 0 {
-			m.homeless[label] = slices.Delete(waiting, i, i+1)
-			return true
-		}
-	}
-	return false
-}
-
-// stop ends an attempt. One that has not begun is over at once.
-func (m *machine) stop(key attemptKey) {
-	if m.unlaunched(key) {
-		m.own = append(m.own, arrival{ended: failed(key, engine.FaultCancelled)})
-		return
-	}
-	if _, ok := m.attempts[key]; ok {
-		m.stopping[key] = true
-		if m.fresh[key] {
-			m.halting = append(m.halting, key)
-			m.soon()
-			return
-		}
-		m.do.stop(key)
-	}
-}
-
 // asked remembers which attempt waits for the answer to a question.
 func (m *machine) asked(q *engine.Question) {
 	t := m.asking
@@ -632,28 +555,4 @@ func (m *machine) returned(c *engine.Return) {
 		m.do.tell(t, reply{Return: c})
 	}
 	delete(m.handings, c.ID)
-}
-
-// due returns the first timer that is due.
-func (m *machine) due(now time.Time) (id string, ok bool) {
-	id, at := m.earliest()
-	return id, id != "" && !at.After(now)
-}
-
-func (m *machine) earliest() (id string, at time.Time) {
-	if len(m.timers.order) == 0 {
-		return "", time.Time{}
-	}
-	return m.timers.order[0].id, m.timers.order[0].at
-}
-
-// arm sets the timer of the workflow if it would fire too late. One that fires too early does no harm,
-// and most timeouts of steps are cancelled: so a step with a timeout adds nothing to the history.
-func (m *machine) arm() {
-	id, at := m.earliest()
-	if m.over || id == "" || len(m.armed) > 0 && !at.Before(m.armed[0]) {
-		return
-	}
-	m.armed = slices.Insert(m.armed, 0, at)
-	m.do.arm(at)
 }
