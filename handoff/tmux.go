@@ -151,7 +151,7 @@ func (s *Sessions) driveInTmux(ctx context.Context, id string) error {
 		case <-ctx.Done():
 		}
 	}
-	s.Show(context.WithoutCancel(ctx), id)
+	s.showEnd(context.WithoutCancel(ctx), id)
 	return nil
 }
 
