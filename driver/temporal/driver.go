@@ -301,10 +301,6 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 		now.known = 0
 	}
 	d.recent.Store(id, now)
-	for other, was := range d.recent.Range {
-		if time.Since(was.(*created).at) > time.Minute {
-			d.recent.Delete(other)
-		}
-	}
+	time.AfterFunc(time.Minute, func() { d.recent.CompareAndDelete(id, now) })
 	return nil
 }

@@ -177,6 +177,7 @@ type crew struct {
 
 	mu      sync.Mutex
 	plans   map[planKey]*plan
+	looked  time.Time             // when idle ones were looked for
 	stale   []*plan               // that no new attempt uses
 	waiting map[string]chan reply // requests of attempts, by ticket
 	lag     *time.Duration        // the least time from the start of a task to its arrival, see late
@@ -393,10 +394,13 @@ const idleFor = 10 * time.Minute
 // dismiss forgets the plans with which nothing was done for a while, and returns them. The caller ends them when it no
 // longer holds c.mu, because that may take long.
 func (c *crew) dismiss() (idle []*plan) {
-	for key, p := range c.plans {
-		if p.using == 0 && !p.used.IsZero() && time.Since(p.used) > idleFor {
-			delete(c.plans, key)
-			idle = append(idle, p)
+	if time.Since(c.looked) > idleFor/10 { // there may be many
+		c.looked = time.Now()
+		for key, p := range c.plans {
+			if p.using == 0 && !p.used.IsZero() && time.Since(p.used) > idleFor {
+				delete(c.plans, key)
+				idle = append(idle, p)
+			}
 		}
 	}
 	c.stale = slices.DeleteFunc(c.stale, func(p *plan) bool {
