@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"syscall"
 	"time"
 
 	"github.com/hocket-dev/hocket/handoff/attempt"
@@ -53,7 +53,7 @@ func (s *Sessions) Archive(ctx context.Context, before time.Time, file string) (
 		if !state.Final() || !state.Ended.Before(before) {
 			continue
 		}
-		d, err := s.scanOne(root, state.ID)
+		d, err := scan(root, state.ID)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -84,11 +84,10 @@ type directory struct {
 	files []found
 }
 
-// found is a file or folder as it was when the directory was scanned, or else when it was read.
+// found is a file or folder as it was when the directory was scanned.
 type found struct {
 	name string // with slashes, relative to the folder of the sessions
 	info fs.FileInfo
-	sum  [sha256.Size]byte // of what was read
 }
 
 // maxArchived limits the size of a file in an archive. A file is read into memory first, so that a file
@@ -96,6 +95,9 @@ type found struct {
 const maxArchived = 100 << 20
 
 var errChanged = errors.New("its directory is changing")
+
+// unread is why a directory cannot be archived, which is no reason to archive no other one.
+type unread struct{ error }
 
 // scan lists the directory of a session. Only files and folders can be archived: a link does not
 // contain its target, and reading anything else might never end.
@@ -115,35 +117,18 @@ func scan(root *os.Root, id string) (directory, error) {
 		if info.Size() > maxArchived && !info.IsDir() {
 			return fmt.Errorf("%s is larger than %d MB", name, maxArchived>>20)
 		}
-		d.files = append(d.files, found{name: name, info: info})
+		d.files = append(d.files, found{name, info})
 		return nil
 	})
 	return d, err
 }
 
-// scanOne scans a directory while no Hocket process writes to it.
-func (s *Sessions) scanOne(root *os.Root, id string) (directory, error) {
-	lock, err := s.lock(id)
-	if err != nil {
-		return directory{}, err
-	}
-	d, err := scan(root, id)
-	return d, errors.Join(err, lock.Release())
-}
-
-// same reports whether the directory still contains what was read. Another Hocket process may have
-// written the same files once more.
+// same reports whether the directory is unchanged since it was scanned.
 func (d directory) same(root *os.Root) bool {
 	now, err := scan(root, d.id)
 	return err == nil && slices.EqualFunc(d.files, now.files, func(a, b found) bool {
-		if a.name != b.name || a.info.Mode() != b.info.Mode() {
-			return false
-		}
-		if a.info.IsDir() {
-			return os.SameFile(a.info, b.info)
-		}
-		_, err := b.read(root)
-		return err == nil && a.sum == b.sum
+		return a.name == b.name && os.SameFile(a.info, b.info) && a.info.Mode() == b.info.Mode() &&
+			(a.info.IsDir() || a.info.Size() == b.info.Size() && a.info.ModTime().Equal(b.info.ModTime()))
 	})
 }
 
@@ -162,8 +147,9 @@ func pack(ctx context.Context, root *os.Root, all []directory, file string, done
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			break
 		}
-		if err = d.writeTo(archive, root); errors.Is(err, errChanged) {
-			done.keep(d.id, err)
+		var why unread
+		if err = d.writeTo(archive, root); errors.As(err, &why) {
+			done.keep(d.id, why.error)
 			err = nil
 			continue
 		}
@@ -184,20 +170,18 @@ func pack(ctx context.Context, root *os.Root, all []directory, file string, done
 
 // writeTo adds the directory to an archive, without its owners and permissions.
 func (d directory) writeTo(archive *tar.Writer, root *os.Root) error {
-	for i := range d.files {
-		f := &d.files[i]
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: 0o644, Format: tar.FormatPAX}
+	for _, f := range d.files {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: 0o644, ModTime: f.info.ModTime().Truncate(time.Second), Format: tar.FormatPAX}
 		var text []byte
 		if f.info.IsDir() {
 			h.Typeflag, h.Name, h.Mode = tar.TypeDir, f.name+"/", 0o755
 		} else {
 			var err error
 			if text, err = f.read(root); err != nil {
-				return err
+				return unread{err}
 			}
 			h.Size = int64(len(text))
 		}
-		h.ModTime = f.info.ModTime().Truncate(time.Second)
 		if err := archive.WriteHeader(h); err != nil {
 			return err
 		}
@@ -208,9 +192,9 @@ func (d directory) writeTo(archive *tar.Writer, root *os.Root) error {
 	return nil
 }
 
-// read reads a file if nobody is writing to it.
-func (f *found) read(root *os.Root) ([]byte, error) {
-	file, err := root.Open(filepath.FromSlash(f.name))
+// read reads a file if it has not changed since the scan.
+func (f found) read(root *os.Root) ([]byte, error) {
+	file, err := root.OpenFile(filepath.FromSlash(f.name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // by now it may be a pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errChanged
 	}
@@ -222,14 +206,13 @@ func (f *found) read(root *os.Root) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxArchived {
+	if !os.SameFile(info, f.info) {
 		return nil, errChanged
 	}
-	text, err := io.ReadAll(io.LimitReader(file, info.Size()+1))
-	if err == nil && int64(len(text)) != info.Size() {
+	text, err := io.ReadAll(io.LimitReader(file, f.info.Size()+1))
+	if err == nil && int64(len(text)) != f.info.Size() {
 		err = errChanged
 	}
-	f.info, f.sum = info, sha256.Sum256(text)
 	return text, err
 }
 
@@ -249,7 +232,7 @@ func (s *Sessions) remove(root *os.Root, packed []directory, done *Archived) (fa
 	return failed
 }
 
-// removeOne removes a directory that is in the archive as it is now. A lock keeps other Hocket processes from writing to it meanwhile.
+// removeOne removes a directory. A lock keeps other Hocket processes from writing to it meanwhile.
 func (s *Sessions) removeOne(root *os.Root, d directory) error {
 	lock, err := s.lock(d.id)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hocket-dev/hocket"
 )
 
 // unpack returns the names and contents of the files in an archive, in order.
@@ -120,5 +121,33 @@ func TestArchive(t *testing.T) {
 	}
 	if done, err := o.Archive(t.Context(), soon, ""); err != nil || len(done.Sessions) != 1 || filepath.Dir(done.File) != filepath.Dir(o.Dir("a")) {
 		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+// A process that drove a session does not write its directory again after another one has shown how
+// the session ended: it may be in an archive by then.
+func TestArchiveBeforeTheDriverEnds(t *testing.T) {
+	o := newOffice(t, "")
+	o.send(request(to("a"), ""))
+	run, err := o.p.Run(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	observer, end := o.Follow(t.Context(), run, nil)
+	if _, err := run.Drive(t.Context(), hocket.Front{Elsewhere: true, Observer: observer}); err != nil {
+		t.Fatal(err)
+	}
+	if one := o.Show(t.Context(), "a"); one == nil || !one.Final() {
+		t.Fatalf("%+v", one)
+	}
+	done, err := o.Archive(t.Context(), time.Now().Add(time.Hour), filepath.Join(t.TempDir(), "all.tar.gz"))
+	if err != nil || len(done.Sessions) != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if end(); exists(o.Dir("a")) {
+		t.Error("it is there again")
+	}
+	if o.Show(t.Context(), "a"); !exists(o.Dir("a")) { // somebody asks for it
+		t.Error("it is not shown")
 	}
 }

@@ -39,9 +39,10 @@ func (s *Sessions) Show(ctx context.Context, id string) *Session {
 	return s.show(ctx, one.ID, func() (*Session, error) { return s.Find(ctx, one.ID) })
 }
 
+// show writes the directory of a session that read returns, if any.
 func (s *Sessions) show(ctx context.Context, id string, read func() (*Session, error)) (one *Session) {
 	s.showing(id, func() (err error) {
-		if one, err = read(); err != nil {
+		if one, err = read(); err != nil || one == nil {
 			return err
 		}
 		if err = s.shown(ctx, one); err == nil && one.Final() && one.Step == "" {
@@ -52,11 +53,23 @@ func (s *Sessions) show(ctx context.Context, id string, read func() (*Session, e
 	return one
 }
 
+// showDriven writes the directory of a session that is driven here. If another process has already
+// shown how the session ended, nothing is written: the directory may be in an archive by now.
+func (s *Sessions) showDriven(ctx context.Context, id string, read func() (*Session, error)) {
+	s.show(ctx, id, func() (*Session, error) {
+		one, err := read()
+		if err == nil && one.Final() && !s.marked(id) {
+			return nil, nil
+		}
+		return one, err
+	})
+}
+
 // showEnd returns a session, and writes its directory unless that already says how it ended.
 func (s *Sessions) showEnd(ctx context.Context, id string) *Session {
 	one, err := s.Find(ctx, id)
 	if err == nil && one.Final() && one.Step == "" {
-		if _, err := os.Lstat(filepath.Join(s.marks(), id)); errors.Is(err, fs.ErrNotExist) {
+		if !s.marked(id) {
 			if _, err := os.Lstat(filepath.Join(s.p.Root(), one.Handoff.Dir, stateFile)); err == nil {
 				return one
 			}
@@ -105,6 +118,11 @@ func (s *Sessions) mark(id string) error {
 		return err
 	}
 	return f.Close()
+}
+
+func (s *Sessions) marked(id string) bool {
+	_, err := os.Lstat(filepath.Join(s.marks(), id))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // ClearObstacle removes the reason why a session could not be driven, before another process tries again.

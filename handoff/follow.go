@@ -34,7 +34,7 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 	}
 	f.show = func() {
 		if f.session {
-			s.show(ctx, run.ID(), func() (*Session, error) { return s.read(ctx, run) })
+			s.showDriven(ctx, run.ID(), func() (*Session, error) { return s.read(ctx, run) })
 		}
 		if f.inside.Load() {
 			s.showInside(ctx, run)

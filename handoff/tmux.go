@@ -151,7 +151,8 @@ func (s *Sessions) driveInTmux(ctx context.Context, id string) error {
 		case <-ctx.Done():
 		}
 	}
-	s.showEnd(context.WithoutCancel(ctx), id)
+	ctx = context.WithoutCancel(ctx)
+	s.showDriven(ctx, id, func() (*Session, error) { return s.Find(ctx, id) })
 	return nil
 }
 

@@ -145,7 +145,7 @@ func TestCrowdedWorker(t *testing.T) {
 	var g workflow.Graph
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		n := task(id)
-		n.Timeout = time.Second
+		n.Timeout = 4 * time.Second
 		g.Nodes = append(g.Nodes, n)
 	}
 	spec := driver.Spec{
@@ -161,7 +161,7 @@ func TestCrowdedWorker(t *testing.T) {
 		select {
 		case <-ctx.Done():
 			return driver.Outcome{Fault: driver.FaultOf(ctx, ctx.Err())}
-		case <-time.After(600 * time.Millisecond):
+		case <-time.After(time.Second): // five of them take longer than the timeout
 			return driver.Outcome{}
 		}
 	})
