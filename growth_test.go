@@ -61,6 +61,9 @@ steps:
 			if err != nil {
 				return err
 			}
+			if strings.HasSuffix(path, "-wal") { // of the journal, with a limit of its own: how long it is says when it was last emptied
+				return nil
+			}
 			if size += info.Size(); strings.Contains(path, "objects/pack") { // two hours pass
 				err = os.Chtimes(path, time.Now(), time.Now().Add(-2*time.Hour))
 			}
