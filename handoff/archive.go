@@ -96,7 +96,7 @@ const maxArchived = 100 << 20
 
 var errChanged = errors.New("its directory is changing")
 
-// unread is why a directory cannot be archived, which is no reason to archive no other one.
+// unread is why one directory cannot be archived; the others can.
 type unread struct{ error }
 
 // scan lists the directory of a session. Only files and folders can be archived: a link does not

@@ -12,9 +12,9 @@ import (
 // keeps other directories out of the archive.
 func TestReplacedWhileArchived(t *testing.T) {
 	for name, replace := range map[string]func(file string) error{
-		"by a pipe":           func(file string) error { return syscall.Mkfifo(file, 0o600) },
-		"by a link that ends": func(file string) error { return os.Symlink("more", file) },
-		"by a link elsewhere": func(file string) error { return os.Symlink("/etc/hosts", file) },
+		"by a pipe":                 func(file string) error { return syscall.Mkfifo(file, 0o600) },
+		"by a link to another file": func(file string) error { return os.Symlink("more", file) },
+		"by a link that leads out":  func(file string) error { return os.Symlink("/etc/hosts", file) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			root, dir := folder(t)

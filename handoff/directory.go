@@ -39,7 +39,7 @@ func (s *Sessions) Show(ctx context.Context, id string) *Session {
 	return s.show(ctx, one.ID, func() (*Session, error) { return s.Find(ctx, one.ID) })
 }
 
-// show writes the directory of a session that read returns, if any.
+// show writes the directory of the session that read returns, unless that is nil.
 func (s *Sessions) show(ctx context.Context, id string, read func() (*Session, error)) (one *Session) {
 	s.showing(id, func() (err error) {
 		if one, err = read(); err != nil || one == nil {

@@ -81,7 +81,7 @@ func startServer(file string) *server {
 		"--dynamic-config-value", `history.transferProcessorUpdateAckInterval="50ms"`, "--dynamic-config-value", `history.visibilityProcessorUpdateAckInterval="50ms"`}
 	if file != "" {
 		s.args = append(s.args, "--db-filename", file)
-	} else { // As on other servers: otherwise it reads from the database which search attributes exist whenever one is set.
+	} else { // Whenever a search attribute is set, others do not read from the database which exist. New ones are known later then.
 		s.args = append(s.args, "--dynamic-config-value", "system.forceSearchAttributesCacheRefreshOnRead=false")
 	}
 	s.start()
